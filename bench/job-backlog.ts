@@ -11,7 +11,7 @@ export const CHARGE = [200, 0, 100, 0, 0, 0, 0, 0, 0];
 const FILE = 'file_00000000000000000000000001.png';
 
 /** Their files are names only. */
-export const NO_FILES = { removeUnneeded: (): Promise<void> => Promise.resolve() };
+export const NO_FILES = { removeFilesOfFailedWork: (): Promise<void> => Promise.resolve() };
 
 export interface Backlog {
   jobs: JobService & { close(): void };

@@ -20,9 +20,11 @@ import { KnowledgeResolver } from './knowledge/knowledge.resolver.js';
 import { MemberResolver } from './member/member.resolver.js';
 import { MessageResolver } from './message/message.resolver.js';
 import { ModelResolver } from './model/model.resolver.js';
+import { ModerationResolver } from './moderation/moderation.resolver.js';
 import { MusicResolver } from './music/music.resolver.js';
 import { OrganizationResolver, ViewerResolver } from './organization/organization.resolver.js';
 import { QuotaResolver } from './quota/quota.resolver.js';
+import { RerankResolver } from './rerank/rerank.resolver.js';
 import { ResponseResolver } from './response/response.resolver.js';
 import { StorageResolver } from './storage/storage.resolver.js';
 import { SpeechResolver } from './speech/speech.resolver.js';
@@ -49,9 +51,11 @@ const schemaResolvers: ResolverClass[] = [
   MemberResolver,
   MessageResolver,
   ModelResolver,
+  ModerationResolver,
   MusicResolver,
   OrganizationResolver,
   QuotaResolver,
+  RerankResolver,
   ResponseResolver,
   StorageResolver,
   SpeechResolver,

@@ -1,7 +1,7 @@
 import type { GraphQLField } from 'graphql';
 import { Extensions } from 'type-graphql';
-import { requireDemand } from '../src/access/index.js';
-import type { Demand } from '../src/access/index.js';
+import { requireAccess } from '../src/access/index.js';
+import type { AccessRequirement } from '../src/access/index.js';
 import { ApiError } from '../src/contract/errors.js';
 import { admitCall, modelFor } from '../src/generation/index.js';
 import type { CallContext } from '../src/metering/call-context.js';
@@ -60,11 +60,11 @@ export function guardOf(field: Pick<GraphQLField<unknown, unknown>, 'extensions'
 }
 
 /** @throws ApiError forbidden */
-export function requireScope(call: CallContext, scope: Demand): void {
-  requireDemand(call.principal, scope);
-  const met = call.demands;
-  if (met === undefined) call.demands = [scope];
-  else if (!met.includes(scope)) call.demands = [...met, scope];
+export function requireScope(call: CallContext, scope: AccessRequirement): void {
+  requireAccess(call.principal, scope);
+  const met = call.accessRequirements;
+  if (met === undefined) call.accessRequirements = [scope];
+  else if (!met.includes(scope)) call.accessRequirements = [...met, scope];
 }
 
 /** The plan comes before the arguments (decisions 1). @throws ApiError plan_required */

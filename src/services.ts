@@ -11,7 +11,13 @@ import type { Config } from './config/index.js';
 import type { Database } from './database/index.js';
 import type { FileService } from './files/files.types.js';
 import type { Storage } from './files/index.js';
-import type { ChatService, EmbeddingService, GenerationService } from './generation/generation.types.js';
+import type {
+  ChatService,
+  EmbeddingService,
+  GenerationService,
+  ModerationService,
+  RerankService,
+} from './generation/generation.types.js';
 import type { MessageService, ResponseService } from './generation/index.js';
 import type { JobEvents, JobService } from './jobs/jobs.types.js';
 import type { Metering } from './metering/metering.types.js';
@@ -48,5 +54,7 @@ export interface Services {
   responses: ResponseService;
   messages: MessageService;
   embeddings: EmbeddingService;
+  rerank: RerankService;
+  moderations: ModerationService;
   generation: GenerationService;
 }

@@ -1,8 +1,8 @@
-import { StalledSubscriberError } from './stalled.js';
+import { StalledSubscriberError } from './stalled-subscriber.js';
 
 /**
- * A subscriber's own queue: items wait here until its connection takes them. Full means stalled: the items are dropped and the
- * reader gets a {@link StalledSubscriberError}. Nobody else waits for it.
+ * A subscriber's own queue, from which its connection takes items. If it is full, the subscriber is stalled: the items are dropped and the reader
+ * gets a {@link StalledSubscriberError}. Other subscribers do not wait.
  */
 export class BoundedQueue<T> implements AsyncIterableIterator<T> {
   /** Marks a stream that its client can resume: a stopping process may end it at any time. */
@@ -35,7 +35,7 @@ export class BoundedQueue<T> implements AsyncIterableIterator<T> {
     this.#finish();
   }
 
-  /** The next item where one waits; null where it must be awaited. */
+  /** The next item if there is one; null if it must be awaited. */
   atHand(): T | null {
     return this.#items.shift() ?? null;
   }

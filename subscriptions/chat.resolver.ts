@@ -10,7 +10,7 @@ import {
 
 type Subscribing = SubscribeResolverData<unknown, { input: ChatCompletionInput }, GraphqlContext>;
 
-/** The source events are the chunks' JSON texts: REST passes them on as they are, without an execution for each token. */
+/** The source events are the chunks' JSON texts, which REST passes on unchanged, without a GraphQL execution for each token. */
 async function streamChat({ args, context }: Subscribing): Promise<AsyncIterable<string>> {
   const { call, services, body } = context;
   const { chunks } = await services.chat.stream(call, body ?? chatBody(args.input));

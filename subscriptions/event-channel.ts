@@ -1,17 +1,17 @@
-/** An event of an entity (a job, a run): numbered from 1 without a hole. */
+/** An event of an entity (a job, a run), numbered from 1 without gaps. */
 export interface Sequenced {
   sequence: number;
 }
 
 const PAGE = 100;
-/** Also how far a subscriber may lag: more than one page, so that a burst read at once stalls nobody. */
+/** Also the maximum lag of a subscriber: more than one page, so that a burst which is read at once stalls nobody. */
 export const RECENT = 256;
 
 type Listener<Event> = (event: Event) => void;
 
 /**
- * One entity's events as one process sees them: a hint wakes it, one read of the database serves all of its subscribers. The
- * last events stay at hand, so that a subscriber that is a little behind needs no read of its own.
+ * One entity's events in one process. A notification wakes it, and one read of the database serves all subscribers. The last events stay in
+ * memory, so that a subscriber that is a little behind needs no read of its own.
  */
 export class EventChannel<Event extends Sequenced> {
   #recent: Event[] = [];
@@ -44,7 +44,7 @@ export class EventChannel<Event extends Sequenced> {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Something happened: at least up to `sequence`, or (without it) perhaps. */
+  /** Notifies the channel of new events: up to `sequence`, or (without it) perhaps some. */
   wake(sequence?: number): void {
     if (sequence !== undefined && sequence <= this.#last) return;
     this.#known = Math.max(this.#known, sequence ?? this.#last + 1);
@@ -53,18 +53,18 @@ export class EventChannel<Event extends Sequenced> {
     });
   }
 
-  /** Whether all events after `sequence` that were read are at hand. */
+  /** Whether all events after `sequence` are in memory. */
   reaches(sequence: number): boolean {
     return sequence >= this.#last || sequence + 1 >= (this.#recent[0]?.sequence ?? this.#last + 1);
   }
 
-  /** The events after `sequence` that are at hand, or null where some of them are not any more. */
+  /** The events after `sequence` in memory, or null if some are no longer there. */
   since(sequence: number): Event[] | null {
     if (!this.reaches(sequence)) return null;
     return this.#recent.slice(sequence + 1 - (this.#recent[0]?.sequence ?? this.#last + 1));
   }
 
-  /** The events after `sequence`, from memory where possible; subscribers at the same place share a read. Empty: there are no others yet. */
+  /** The events after `sequence`, from memory if possible; subscribers at the same position share a read. Empty if there are none yet. */
   async page(sequence: number): Promise<Event[]> {
     const atHand = this.since(sequence);
     if (atHand) return atHand;
@@ -76,13 +76,13 @@ export class EventChannel<Event extends Sequenced> {
     return [...(await page)];
   }
 
-  /** The events after `sequence` up to those that are at hand, or beyond. */
+  /** Reads the events after `sequence`, up to those in memory or beyond. */
   async missing(sequence: number): Promise<Event[]> {
     const events: Event[] = [];
     let last = sequence;
     while (!this.reaches(last)) {
       const page = await this.page(last);
-      // Sequences have no holes: the entity was forgotten meanwhile.
+      // Sequences have no gaps, so the entity was deleted meanwhile.
       if (page.length === 0) break;
       events.push(...page);
       last = page.at(-1)?.sequence ?? last;

@@ -1,5 +1,5 @@
 import type { EventChannel, Sequenced } from './event-channel.js';
-import { StalledSubscriberError } from './stalled.js';
+import { StalledSubscriberError } from './stalled-subscriber.js';
 
 interface Asked<Event> {
   resolve(result: IteratorResult<Event>): void;
@@ -18,8 +18,8 @@ export interface CursorOptions<Event> {
 }
 
 /**
- * One subscriber's place in one entity's events. Its queue is the channel's memory, bounded by how far it may lag once it has caught
- * up: so a thousand subscribers of one entity hold its events once.
+ * One subscriber's position in one entity's events. Its queue is the channel's memory, limited by the maximum lag once it has caught up. So a
+ * thousand subscribers of one entity share its events in memory.
  */
 export class EventCursor<Event extends Sequenced> implements AsyncIterableIterator<Event> {
   /** Marks a stream that its client can resume: a stopping process may end it at any time. */
@@ -29,7 +29,7 @@ export class EventCursor<Event extends Sequenced> implements AsyncIterableIterat
   #caughtUp = false;
   #failure: Error | null = null;
   #pending: Event[] = [];
-  /** Calls of `next` that are not answered, in their order. */
+  /** Pending calls of `next`, in their order. */
   readonly #asked: Asked<Event>[] = [];
   #reading = false;
   readonly #unlisten: () => void;
@@ -50,7 +50,7 @@ export class EventCursor<Event extends Sequenced> implements AsyncIterableIterat
     });
   }
 
-  /** The next event where it is at hand and nobody waits for one; null where it must be awaited. */
+  /** The next event if it is in memory and no call waits; null if it must be awaited. */
   atHand(): Event | null {
     return this.#asked.length > 0 || this.#failure ? null : this.#take();
   }
@@ -85,7 +85,10 @@ export class EventCursor<Event extends Sequenced> implements AsyncIterableIterat
     return event;
   }
 
-  /** Answers whoever waits, as far as events are at hand; fetches those that are not. A look and the wait are in one turn. */
+  /**
+   * Resolves pending calls with events from memory; reads those that are missing. The check and the wait happen in one turn, so no notification
+   * is missed.
+   */
   #answer(): void {
     while (this.#asked.length > 0 && !this.#reading) {
       const event = this.#failure ? null : this.#take();
@@ -101,7 +104,7 @@ export class EventCursor<Event extends Sequenced> implements AsyncIterableIterat
     this.#reading = true;
     try {
       this.#pending = await this.channel.page(this.#at);
-      // Sequences have no holes: an empty page before the channel's end means that the entity was forgotten meanwhile.
+      // Sequences have no gaps: an empty page before the channel's end means that the entity was deleted meanwhile.
       if (this.#pending.length === 0) this.#close();
     } catch (error) {
       this.#asked.shift()?.reject(error);

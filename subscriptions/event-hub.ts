@@ -4,11 +4,11 @@ import type { Bus, BusSubscription, Topic } from '../src/events/events.types.js'
 import { invalid, notFound } from '../src/contract/errors.js';
 import { EventChannel, RECENT, type Sequenced } from './event-channel.js';
 import { EventCursor } from './event-cursor.js';
-import { ReadTogether } from './read-together.js';
+import { BatchedReads } from './batched-reads.js';
 
 const SWEEP_MS = 2_000;
 
-/** What can be followed: a job, a run. */
+/** An entity with events: a job, a run. */
 export interface Entity {
   id: string;
   orgId: string;
@@ -16,7 +16,7 @@ export interface Entity {
   sequence: number;
 }
 
-/** Where the events of one kind of entity come from. The database's events are the truth; hints and bus only wake. */
+/** The source of the events of one kind of entity. The database is authoritative; notifications and the bus only wake readers. */
 export interface EventSource<Scope extends { orgId: string }, Row extends Entity, Event extends Sequenced> {
   /** As messages name the entity: `Job`. */
   noun: string;
@@ -26,7 +26,7 @@ export interface EventSource<Scope extends { orgId: string }, Row extends Entity
   getMany(scope: Scope, ids: string[]): Promise<Row[]>;
   /** Events with a sequence > after, at most `limit`, in order. */
   events(entity: { id: string; orgId: string }, after: number, limit: number): Promise<Event[]>;
-  /** How far each of these is, in one read; unknown ids are left out. */
+  /** The positions of these entities, in one read; unknown ids are left out. */
   positions(ids: string[]): Promise<{ id: string; sequence: number }[]>;
   /** Whether the entity has no further events. */
   isFinished(row: Row): boolean;
@@ -34,18 +34,18 @@ export interface EventSource<Scope extends { orgId: string }, Row extends Entity
   isLast(event: Event): boolean;
 }
 
-/** What carries the events of a process, and what its hubs log to. */
+/** The bus and the logger of a process's hubs. */
 export interface EventCarriers {
   hints: Pick<Hints, 'on'>;
   bus: Pick<Bus, 'subscribe'>;
   logger: Logger;
 }
 
-/** What else wants to hear of each event: the events of whole organisations. */
+/** A further listener to each event: the events of whole organisations. */
 export interface Watcher {
   readonly size: number;
   wake(id: string, sequence: number): void;
-  /** Looks for what no hint told of. */
+  /** Searches for events whose notification was lost. */
   sweep(): Promise<void>;
   end(): void;
 }
@@ -62,7 +62,7 @@ interface Shared<Event extends Sequenced> {
 export class EventHub<Scope extends { orgId: string }, Row extends Entity, Event extends Sequenced> {
   readonly #channels = new Map<string, Shared<Event>>();
   readonly #cursors = new Set<EventCursor<Event>>();
-  readonly #rows: ReadTogether<Scope, Row>;
+  readonly #rows: BatchedReads<Scope, Row>;
   readonly #watchers: Watcher[] = [];
   #unlisten: () => void = () => {};
   #subscription: BusSubscription | null = null;
@@ -72,7 +72,7 @@ export class EventHub<Scope extends { orgId: string }, Row extends Entity, Event
     private readonly source: EventSource<Scope, Row, Event>,
     private readonly carriers: EventCarriers,
   ) {
-    this.#rows = new ReadTogether((scope, ids) => source.getMany(scope, ids));
+    this.#rows = new BatchedReads((scope, ids) => source.getMany(scope, ids));
   }
 
   async start(): Promise<void> {
@@ -91,7 +91,7 @@ export class EventHub<Scope extends { orgId: string }, Row extends Entity, Event
     return this.carriers.logger;
   }
 
-  /** Open subscribers, for the proof that none leaks. */
+  /** Number of open subscribers; tests check that none leaks. */
   get size(): number {
     return this.#watchers.reduce((sum, watcher) => sum + watcher.size, this.#cursors.size);
   }
@@ -101,9 +101,9 @@ export class EventHub<Scope extends { orgId: string }, Row extends Entity, Event
   }
 
   /**
-   * One entity's events. Without `after` the first is the entity as it now is, with its last sequence; with it exactly the following ones.
-   * Ends after the last.
-   * @param query.suits whether a row is one that the subscriber asks for
+   * One entity's events. Without `after` the first is the entity's current state with its last sequence; with `after`, exactly the events after
+   * it. Ends after the last event.
+   * @param query.suits whether a row is of the kind that the subscriber asked for
    * @throws ApiError not_found; invalid_request for an `after` that is beyond the last event
    */
   async follow(
@@ -121,7 +121,7 @@ export class EventHub<Scope extends { orgId: string }, Row extends Entity, Event
     return this.#subscribe(row, start);
   }
 
-  /** The entity's channel, which its users share; each calls {@link release} once. @param start where it begins if nobody has it open */
+  /** The entity's shared channel; each user calls {@link release} once. @param start where a new channel begins */
   open({ id, orgId }: { id: string; orgId: string }, start: number): EventChannel<Event> {
     let shared = this.#channels.get(id);
     if (!shared) {
@@ -140,7 +140,7 @@ export class EventHub<Scope extends { orgId: string }, Row extends Entity, Event
     if (shared && --shared.users === 0) this.#channels.delete(id);
   }
 
-  /** The process stops: every stream ends where it is; its client resumes elsewhere. */
+  /** Ends every stream, because the process stops; clients resume at another process. */
   drain(): void {
     for (const cursor of [...this.#cursors]) void cursor.return();
     for (const watcher of this.#watchers) watcher.end();
@@ -174,7 +174,7 @@ export class EventHub<Scope extends { orgId: string }, Row extends Entity, Event
     for (const watcher of this.#watchers) watcher.wake(id, sequence);
   }
 
-  /** A hint can get lost with a connection: what is watched is looked at again, all of it in one read. */
+  /** A notification can be lost with a connection, so all watched entities are checked again, in one read. */
   async #sweep(): Promise<void> {
     try {
       for (const watcher of this.#watchers) await watcher.sweep();

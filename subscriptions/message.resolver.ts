@@ -10,7 +10,7 @@ import {
 
 type Subscribing = SubscribeResolverData<unknown, { input: MessageInput }, GraphqlContext>;
 
-/** The source events are JSON texts: REST passes them on as they are, without an execution for each token. */
+/** The source events are JSON texts, which REST passes on unchanged, without a GraphQL execution for each token. */
 async function streamMessage({ args, context }: Subscribing): Promise<AsyncIterable<string>> {
   const { call, services, body } = context;
   call.dialect ??= 'messages';

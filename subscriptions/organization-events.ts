@@ -2,7 +2,7 @@ import { BoundedQueue } from './bounded-queue.js';
 import type { Sequenced } from './event-channel.js';
 import type { EventHub } from './event-hub.js';
 
-/** How far an entity is, and whose it is. */
+/** An entity's position, and its organisation. */
 export interface EntityPosition {
   id: string;
   orgId: string;
@@ -16,9 +16,9 @@ const REMEMBERED = 4096;
 export interface OrganizationSource<Event> {
   /** Positions of many entities in one read; unknown ids are left out. */
   positions(ids: string[]): Promise<EntityPosition[]>;
-  /** Positions of the entities of these organisations that move, or ended a moment ago. */
+  /** Positions of the entities of these organisations that are unfinished or ended a moment ago. */
   moving(orgIds: string[]): Promise<EntityPosition[]>;
-  /** The clock that `createdAt` is told by, the database's: this process's may be set otherwise. */
+  /** The database's clock, which sets `createdAt`; this process's clock may differ. */
   now(): Promise<Date>;
   /** The id of the entity that an event is of. */
   idOf(event: Event): string;
@@ -32,20 +32,20 @@ interface Subscriber<Event> {
 }
 
 interface Watch<Event> {
-  /** When its first subscriber came, by the clock that `createdAt` is told by. Null until that is known. */
+  /** When its first subscriber came, by the database's clock. Null until that is known. */
   since: Date | null;
-  /** The same by `performance.now()`: the other clock is read later, and an entity may begin meanwhile. */
+  /** The same by `performance.now()`: the database's clock is read later, and an entity may begin in between. */
   begunAt: number;
   queues: Set<Subscriber<Event>>;
-  /** Entities that this organisation's subscribers follow at the moment, with the way to let go of each. */
+  /** Entities that this organisation's subscribers follow now, each with a function that ends the following. */
   following: Map<string, () => void>;
-  /** Entities told to their end, oldest first: a late hint must not tell them again. */
+  /** Entities that were delivered to their end, oldest first: a late notification must not deliver them again. */
   finished: Set<string>;
-  /** How far each entity was at the last sweep. */
+  /** Each entity's position at the last sweep. */
   swept: Map<string, number>;
 }
 
-/** The events of all entities of the organisations that somebody watches: each is followed from its first hint to its last event. */
+/** The events of all entities of watched organisations. Each entity is followed from its first notification to its last event. */
 export class OrganizationEvents<Event extends Sequenced> {
   readonly #watches = new Map<string, Watch<Event>>();
   readonly #looking = new Map<string, Promise<void>>();
@@ -75,7 +75,7 @@ export class OrganizationEvents<Event extends Sequenced> {
     };
     watch.queues.add(entry);
     this.#size++;
-    // Where the database is away whoever needs it asks again.
+    // If the database is away, the next user reads it again.
     void this.#begin(watch).catch(() => undefined);
     return entry.queue;
   }
@@ -94,7 +94,10 @@ export class OrganizationEvents<Event extends Sequenced> {
     this.#looking.set(id, looking);
   }
 
-  /** Finds the entities whose hints all got lost: what began under our eyes, and what moved since the last sweep. One query for all watches. */
+  /**
+   * Finds the entities whose notifications were all lost: those that began since the watch did, and those that moved since the last sweep. One
+   * query for all watches.
+   */
   async sweep(): Promise<void> {
     if (this.#watches.size === 0) return;
     const watched = [...this.#watches];
@@ -117,7 +120,7 @@ export class OrganizationEvents<Event extends Sequenced> {
     }
   }
 
-  /** Subscribers that come at the same moment share a look at the clock. */
+  /** Simultaneous subscribers share one read of the clock. */
   async #begin(watch: Watch<Event>): Promise<Date> {
     if (watch.since !== null) return watch.since;
     this.#now ??= this.source.now().finally(() => {
@@ -131,15 +134,15 @@ export class OrganizationEvents<Event extends Sequenced> {
     const [entity] = await this.source.positions([id]);
     const watch = entity && this.#watches.get(entity.orgId);
     if (!entity || !watch) return;
-    // What began under our eyes is told from its first event, even where its first hints got lost.
+    // An entity that began during the watch is delivered from its first event, even if its first notifications were lost.
     const start = entity.createdAt >= (await this.#begin(watch)) ? 0 : sequence - 1;
     const channel = this.hub.open(entity, start);
-    // Where others opened the channel at a later place, what is before it is read.
+    // If others opened the channel at a later position, the earlier events are read.
     const earlier = await channel.missing(start).catch((error: unknown) => {
       this.hub.release(id);
       throw error;
     });
-    // Its subscribers went meanwhile, and others may have come.
+    // Its subscribers may have left meanwhile, and others come.
     if (this.#watches.get(entity.orgId) !== watch) {
       this.hub.release(id);
       return await this.#follow(id, sequence);

@@ -5,7 +5,7 @@ import { EventHub, type EventCarriers } from './event-hub.js';
 
 export interface RunHubDependencies extends EventCarriers {
   runs: Pick<AgentRunService, 'getMany' | 'events' | 'positions'>;
-  /** Files in a step's output and in what the model wrote become signed URLs, once for all subscribers. */
+  /** Replaces files in a step's output and in the model's text by signed URLs, once for all subscribers. */
   sign: FileService['sign'];
 }
 
@@ -47,7 +47,7 @@ export async function createRunHub({ runs, sign, ...carriers }: RunHubDependenci
   };
 }
 
-/** What a tool was given stays as it was: that are the model's words, which refer to no file. */
+/** A tool's input stays unchanged: it is the model's text, without file references. */
 function shownOf({ run, data }: RunEvent, sign: FileService['sign']): RunEvent['data'] {
   const { step } = data as { step?: { tool_input?: unknown } };
   const signed = sign(run.orgId, data, run.createdAt);

@@ -40,6 +40,7 @@ export const JOB_TOOLS = [
 export const MODEL_TYPES = [
   "chat",
   "embedding",
+  "rerank",
   "image",
   "image_edit",
   "video",

@@ -69,7 +69,7 @@ function integer(name: string, { minimum = -(2 ** 31), maximum = 2 ** 31 - 1 }: 
   };
 }
 
-/** Where an endpoint's parameters stand in a request. */
+/** The places of an endpoint's parameters in a request. */
 export interface Sources {
   /** Decoded path segments (or what the row made of them). */
   path: Record<string, unknown>;

@@ -48,9 +48,9 @@ export interface Operation {
 }
 
 /**
- * A stored document, ready to run. Its values are bound (checked, defaults filled in) by the REST layer, so nothing is coerced again, and
- * any error is the answer's error: REST has no partial results. That is what makes it cheaper than an executor for any document; the
- * differential test holds it to graphql-js.
+ * A stored document, compiled. The REST layer has bound its values (checked, with defaults), so nothing is coerced again; and any error is the
+ * whole answer's error, because REST has no partial results. So it is cheaper than a general executor. A differential test compares it with
+ * graphql-js.
  */
 export interface CompiledOperation extends Operation {
   /** Runs a query or mutation. */
@@ -59,7 +59,7 @@ export interface CompiledOperation extends Operation {
   show(event: unknown, values: Values, context: object): unknown;
 }
 
-/** @throws Error where the document does not fit the schema or is not of the table's form: the boot stops */
+/** @throws Error if the document does not fit the schema or has another form than the table allows: the start fails */
 export function compile(schema: GraphQLSchema, document: string): CompiledOperation {
   const parsed = parse(document, { noLocation: true });
   const [error] = validate(schema, parsed);
@@ -127,7 +127,7 @@ async function eventsOf(field: RootField, args: Values, context: object): Promis
   return events as AsyncIterable<unknown>;
 }
 
-/** Resolvers of this schema do not look at `info`. */
+/** Resolvers of this schema do not use `info`. */
 const NO_INFO = {} as GraphQLResolveInfo;
 
 function variablesOf(schema: GraphQLSchema, operation: OperationDefinitionNode): Variable[] {
@@ -155,7 +155,7 @@ function compileArguments(declared: readonly GraphQLArgument[], nodes: readonly 
   };
 }
 
-/** What one execution waits for besides its root field. */
+/** The promises of one execution besides its root field. */
 interface Run {
   context: object;
   waits: Promise<void>[];
@@ -163,13 +163,13 @@ interface Run {
 
 type Complete = (value: unknown, run: Run) => unknown;
 
-/** The result once all that it waits for is in place. */
+/** The result, once all promises have been filled in. */
 function finish(result: unknown, run: Run): unknown {
   return run.waits.length === 0 ? result : awaitAll(result, run);
 }
 
 async function awaitAll(result: unknown, run: Run): Promise<unknown> {
-  // Completing a value can add more to wait for.
+  // Completing a value can add more promises.
   while (run.waits.length > 0) await Promise.all(run.waits.splice(0));
   return result;
 }
@@ -216,7 +216,7 @@ function objectCompleter(type: GraphQLObjectType, set: SelectionSetNode): Comple
         ? resolve(source, args, run.context, NO_INFO)
         : (source as Record<string, unknown>)[name];
       if (isPromise(value)) {
-        // Holds the key's place in the answer.
+        // Reserves the key's position in the answer.
         result[key] = null;
         run.waits.push(value.then((resolved) => void (result[key] = complete(resolved, run))));
       } else result[key] = complete(value, run);

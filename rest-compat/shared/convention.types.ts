@@ -3,12 +3,12 @@ import type { ApiError } from '../../src/contract/errors.js';
 import type { BodyRules, KeyReader } from '../../src/http/index.js';
 import type { JsonSchema, Route } from './route.types.js';
 
-/** How an address speaks, row by row the same: the named parts in which one convention differs from another. */
+/** What all rows under one base path have in common: the parts in which conventions differ. */
 export interface Convention {
   name: 'contract' | 'openai' | 'anthropic';
   /** Credentials. Absent: `Authorization` alone. */
   readKey?: KeyReader;
-  /** Body rules. Absent: bodies are declared as what they are, and come as they are. */
+  /** Body rules. Absent: bodies must declare their type and must not be compressed. */
   bodies?: BodyRules;
   /** Errors: the JSON body of a refusal. */
   errorBody(error: ApiError, requestId: string): unknown;
@@ -21,14 +21,14 @@ export interface Convention {
   headers?(requestId: string): Record<string, string>;
 }
 
-/** An address with its table. */
+/** A base path with its table. */
 export interface Face {
   /** Such as `/api/v1`. */
   path: string;
   routes: readonly Route[];
-  /** The convention that a request is answered in, whatever becomes of it. @param path below the address, without doubled slashes */
+  /** The convention of a request's answer, also of an error. @param path below the address, without doubled slashes */
   conventionOf(request: Pick<IncomingMessage, 'headers'>, path: string): Convention;
-  /** What an Idempotency-Key's path begins with, so that the same path of two addresses is two paths. */
+  /** The prefix of paths for Idempotency-Keys, so that the same path below two base paths counts as two. */
   keyPrefix: string;
   /** A model's name may stand for the one available model whose id ends in it (beyond 11.5). */
   bareModelNames: boolean;

@@ -4,7 +4,7 @@ import {
   rateFor,
   returnIfRefused,
   sendAnswer,
-  sendDressed,
+  sendWithCommonHeaders,
   sendOnce,
   setRate,
   visibleError,
@@ -21,7 +21,7 @@ import type { Route } from './route.types.js';
 import { streamNewRun, streamRun } from './run-stream.js';
 import { isStreaming, streamChat, streamOperation } from './streams.js';
 
-/** The one public document below a face's path. */
+/** The only document below a base path that needs no key. */
 const OPENAPI_PATH = '/openapi.json';
 
 /** Answers a request that its path and method lead to. Never rejects. */
@@ -39,7 +39,7 @@ export interface RestPath {
   others: RestHandler;
 }
 
-/** An address of the REST API, for a router to mount: of two paths that match the earlier one is meant. */
+/** A REST API for the router: if two paths match, the earlier one is used. */
 export interface RestTable {
   paths: readonly RestPath[];
   /** For what is none of them. */
@@ -83,13 +83,13 @@ function createDescription({ edge }: RestOptions, face: MountedFace): RestHandle
   return (request, response) => {
     const headers = face.conventionOf(request, OPENAPI_PATH).headers?.(edge.requestId(request));
     for (const name in headers) response.setHeader(name, headers[name] ?? '');
-    edge.dress(response);
-    setRate(response, edge.strangerRate(request));
+    edge.addCommonHeaders(response);
+    setRate(response, edge.addressRate(request));
     sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: face.openapi });
   };
 }
 
-/** A request on its way to its answer. */
+/** The state of a request while it is handled. */
 interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
@@ -123,9 +123,9 @@ async function handle(
     discardBody(request);
     if (response.headersSent) response.destroy();
     else {
-      edge.dress(response);
-      // Without the database the key's window is unknown: the address's stands in for it.
-      setRate(response, (await rateFor(edge, call, fault)) ?? edge.strangerRate(request));
+      edge.addCommonHeaders(response);
+      // Without the database the key's window is unknown, so the address's window is reported.
+      setRate(response, (await rateFor(edge, call, fault)) ?? edge.addressRate(request));
       sendAnswer(response, errorAnswer(error, convention, requestId));
     }
   } finally {
@@ -134,7 +134,7 @@ async function handle(
   }
 }
 
-/** Steps 3 to 8 of decisions 1. @throws ApiError while no byte of the answer was sent */
+/** Steps 3 to 8 of decisions 1. @throws ApiError before the first byte of the answer */
 async function serve(options: RestOptions, rest: RestRequest, response: ServerResponse): Promise<void> {
   const { call, face, endpoint, path, query, fingerprint, idempotencyKey: key } = rest;
   const { edge } = options;
@@ -159,9 +159,9 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   if (!streams && !idempotent && isWhole(endpoint)) {
     const answer = await (early ?? answerOf(options, rest));
     const rate = call.rate ?? (await rateFor(edge, call));
-    return sendDressed(response, { requestId: call.requestId, rate }, answer);
+    return sendWithCommonHeaders(response, { requestId: call.requestId, rate }, answer);
   }
-  edge.dress(response);
+  edge.addCommonHeaders(response);
   if (streams) return streamChat({ options, rest, response, idempotent });
   if (idempotent && endpoint.route.raw !== 'run')
     return sendOnce({ edge, response, request: idempotent, answer: () => answerOrRefuse(options, rest) });
@@ -176,14 +176,14 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
 }
 
 /**
- * One row of a table, read while the call's slot is taken instead of after: one round trip to PostgreSQL instead of two. The slot's refusal
- * comes before whatever was read.
+ * Reads a table's row while the call's slot is taken, so one round trip to PostgreSQL instead of two. If the slot is refused, the row is
+ * discarded.
  */
 function isReadBeside({ endpoint, query, fault }: RestRequest): boolean {
   return endpoint.route.beside === true && query === '' && fault === null;
 }
 
-/** Answered in one piece, unless its caller asks otherwise. */
+/** A whole answer, unless the caller asks for a stream. */
 function isWhole({ route, operation }: Endpoint): boolean {
   if (route.raw === 'run' || route.raw === 'run-events') return false;
   return operation.kind !== 'subscription';

@@ -1,18 +1,18 @@
-/** Proxies cut connections that stay silent: after so long without a first token the head goes out alone (decisions 6, "Chat"). */
+/** Proxies close idle connections: after this time without a first token the headers are sent alone (decisions 6, "Chat"). */
 const SILENT_MS = 10_000;
-/** Until a call is admitted its refusal is a status of its own. */
+/** Until a call is admitted, a refusal has its own status. */
 const LOOK_MS = 500;
 
 export interface OpenedStream {
   events: AsyncIterable<unknown>;
-  /** The events have not begun: the head is to go out before them. */
+  /** The events have not begun: the headers are sent before them. */
   isLate: boolean;
 }
 
 /**
- * A stream as soon as its work began it, or, where the call was admitted and nothing came for long, one that still waits for it: what fails
- * from then on fails in the stream.
- * @throws what the work throws until then
+ * Returns the stream as soon as the work has begun it; or, if the call was admitted and nothing came for long, a stream that still waits for it:
+ * later errors are then events of the stream.
+ * @throws an error of the work before that
  */
 export async function opened(
   opening: Promise<AsyncIterable<unknown>>,

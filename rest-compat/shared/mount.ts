@@ -27,7 +27,7 @@ export interface Endpoint {
 /** The variable whose place a request's body takes. */
 export const BODY_VARIABLE = 'input';
 
-/** @throws Error where a document no longer fits the schema: a route that lies stops the boot */
+/** @throws Error if a document no longer fits the schema: then the start fails */
 export function mountRoute(schema: GraphQLSchema, route: Route): Endpoint {
   const document = route.document === undefined ? null : compile(schema, route.document);
   const operation = document ?? operationOf(schema, route);
@@ -62,7 +62,7 @@ function mount(schema: GraphQLSchema, table: readonly Route[]): TablePath<Endpoi
   return pathsOf(table.map((route) => mountRoute(schema, route)));
 }
 
-/** What base addresses that were put together twice leave before a path (`/v1/v1/messages`). */
+/** The doubled prefix of a path whose base address was joined twice (`/v1/v1/messages`). */
 const DOUBLED_BASE = /^(?:\/api)?\/v1(?=\/)/;
 
 /** @throws Error as {@link mountRoute} */

@@ -49,7 +49,7 @@ export async function carry({
     if (last !== '') await writer.write(last);
     return true;
   } catch (fault) {
-    // Work that was given up because its reader left is no failure, and there is nobody to tell.
+    // Work that was aborted because its client left is not a failure, and nobody would read the error.
     if (!writer.open && !outlivesReader) return false;
     await writer.write(fail(fault));
     return false;

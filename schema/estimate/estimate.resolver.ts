@@ -19,6 +19,7 @@ function price({ call, services }: GraphqlContext, input: EstimateInput): Promis
   requireScope(call, kind.scope);
   if (kind.name === 'chat') return services.chat.estimate(call, chatBody(input.chat as ChatCompletionInput));
   const body = contractNames(input[kind.estimate] as object);
+  if (kind.name === 'rerank') return Promise.resolve(services.rerank.estimate(call, body));
   if (kind.job === null) return services.embeddings.estimate(call, body);
   return services.generation.estimate(kind.name, call, body);
 }

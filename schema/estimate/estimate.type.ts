@@ -4,6 +4,7 @@ import { CreateEmbeddingsInput } from '../embedding/embedding.input.js';
 import { GenerateImageInput } from '../image/image.input.js';
 import { EditImageInput } from '../image-edit/image-edit.input.js';
 import { GenerateMusicInput } from '../music/music.input.js';
+import { RerankInput } from '../rerank/rerank.input.js';
 import { CreateSpeechInput } from '../speech/speech.input.js';
 import { CreateTranscriptionInput } from '../transcription/transcription.input.js';
 import { GenerateVideoInput } from '../video/video.input.js';
@@ -25,6 +26,9 @@ export class EstimateInput {
 
   @Field(() => EditImageInput, { nullable: true, description: 'An image edit. Its images are not fetched.' })
   imageEdit?: EditImageInput | null;
+
+  @Field(() => RerankInput, { nullable: true, description: 'A ranking.' })
+  rerank?: RerankInput | null;
 
   @Field(() => CreateSpeechInput, { nullable: true, description: 'Speech.' })
   speech?: CreateSpeechInput | null;

@@ -20,7 +20,7 @@ export const Organization = defineEntity({
     version: p.integer().columnType('bigint').version(),
     serviceUserId: p.text(),
     createdAt: p.datetime().defaultRaw('now()'),
-    /** The end of the period that goes on as the row is read, and the database's time then; both are told, never written. */
+    /** The end of the current period, and the database's time of the read; both are computed, never written. */
     periodEnd: p.datetime().formula((row) => `(penstock_period(${String(row.anchorAt)}, now())).period_end`),
     readAt: p.datetime().formula("date_trunc('milliseconds', now())"),
   },
@@ -28,7 +28,7 @@ export const Organization = defineEntity({
 });
 export type OrganizationRow = InferEntity<typeof Organization>;
 
-/** Who works in which organisation, and as what. */
+/** A person's membership in an organisation, with the role. */
 export const Member = defineEntity({
   name: 'Member',
   tableName: 'members',
@@ -43,7 +43,7 @@ export const Member = defineEntity({
 
 export type MemberRow = InferEntity<typeof Member>;
 
-/** An API key, or what a session acts by in an organisation (ADR 10). */
+/** An API key, or the key by which a session acts in an organisation (ADR 10). */
 export const ApiKey = defineEntity({
   name: 'ApiKey',
   tableName: 'api_keys',
@@ -53,16 +53,16 @@ export const ApiKey = defineEntity({
     userId: p.text(),
     name: p.text(),
     prefix: p.text(),
-    /** Written once; nobody reads it but the authenticator's statements. */
+    /** Written once; only the authenticator's statements read it. */
     hash: p.blob().lazy(),
     scopes: p.array().$type<Scope[]>(),
     expiresAt: p.datetime().nullable(),
     revokedAt: p.datetime().nullable(),
     lastUsedAt: p.datetime().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),
-    /** Null: a key that people or the command line made. */
+    /** Null: an API key that a person or the command line made. */
     sessionId: p.text().nullable(),
-    /** The address of the person who made it, as it was then; null: the command line. */
+    /** The email address, at that time, of the person who made the key; null: the command line. */
     madeBy: p.text().nullable(),
   },
   filters: tenantFilter(),

@@ -1,17 +1,7 @@
-import type { Bucket, MemberRole, PlanCode, Scope } from '../contract/words.js';
-import type { PlanData, PlansData } from './plans.js';
+import type { MemberRole, Scope } from '../contract/words.js';
+import type { Plan } from './plans.js';
 
-/** What a plan allows: the contract's, as `PLANS_FILE` overrides it. */
-export interface Plan extends Omit<PlanData, 'limits'> {
-  code: PlanCode;
-  kind: 'free' | 'recurring';
-  /** Monthly allowance by bucket; -1 is unlimited, 0 no allowance. `chat_tokens` is always credits × 1000. */
-  limits: Record<Bucket, number>;
-}
-
-export interface PlanCatalogue extends Omit<PlansData, 'plans'> {
-  plans: Record<PlanCode, Plan>;
-}
+export type { Plan, PlanCatalogue } from './plans.js';
 
 /** Who calls: one valid key, its organisation and the plan whose limits hold now. */
 export interface Principal {
@@ -25,7 +15,7 @@ export interface Principal {
   /** The plan whose limits hold: `subscribedPlan`, or Free where the subscription ended. */
   plan: Plan;
   entitled: boolean;
-  /** Grows with each change of the organisation's plan; admission refuses a stale one (the caller reloads and retries). */
+  /** Increases with each change of the organisation's plan. Admission refuses an old version; the key is then read again and the call repeated. */
   orgVersion: number;
   /** ISO 8601 or null. */
   expiresAt: string | null;
@@ -33,7 +23,7 @@ export interface Principal {
   person?: { sessionId: string; role: MemberRole };
 }
 
-/** What a signed-in browser brings: its cookie, and which of the person's organisations it looks at (null: the first). */
+/** The credentials of a signed-in browser: its cookie, and the organisation that it has selected (null: the person's first one). */
 export interface SessionCredential {
   token: string;
   orgId: string | null;
@@ -43,12 +33,12 @@ export interface SessionCredential {
 export interface Authenticator {
   /**
    * @param authorization the header's value; several values are refused.
-   * @param session looked at where there is no such header
+   * @param session used if there is no such header
    * @throws ApiError unauthorized `Invalid or missing API key`, `API key has expired` or `Session has ended`; not_found for a session's
    * organisation that is not the person's
    */
   authenticate(authorization: string | string[] | undefined, session?: SessionCredential): Promise<Principal>;
-  /** The same, at once where the key is known: throws at once, too. */
+  /** As `authenticate`, but synchronous where the key is cached: then it also throws synchronously. */
   recognize(
     authorization: string | string[] | undefined,
     session?: SessionCredential,

@@ -1,4 +1,4 @@
-/** Keys and sessions as calls bring them: each a statement of one round trip, for it is in the way of every call. */
+/** Reads of keys and sessions for authentication: one statement and one round trip each, because every call waits for it. */
 
 const SELECT = `
 SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, k.scopes, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
@@ -16,14 +16,17 @@ export const BY_SESSION = {
 
 export const BY_ID = { name: 'penstock_key_by_id', text: `${SELECT} WHERE k.id = $1` };
 
-/** Those of some keys that are revoked or have expired. */
+/** Which of the given keys are revoked or expired. */
 export const DEAD_KEYS = {
   name: 'penstock_dead_keys',
   text: `SELECT w.id FROM unnest($1::text[]) AS w (id) LEFT JOIN api_keys k ON k.id = w.id
          WHERE k.id IS NULL OR k.revoked_at IS NOT NULL OR k.expires_at <= now()`,
 };
 
-/** When keys were last used, gathered. Locked in the order of their ids, as by whoever ends several. */
+/**
+ * Writes when keys were last used, for many keys at once. Locks them in the order of their ids, as every statement that changes several keys
+ * does.
+ */
 export const MARK_USED = {
   name: 'penstock_mark_keys_used',
   text: `

@@ -10,10 +10,10 @@ import { effectivePlan } from './effective-plan.js';
 import { createInvalidations } from './invalidations.js';
 import { isKey } from './keys.js';
 import { ensureSessionKey, sessionEnded } from './people/session-keys.queries.js';
-import { createUsageMarks } from './usage-marks.js';
+import { createLastUsedWriter } from './last-used-writer.js';
 
 const CACHE_SIZE = 10_000;
-/** Changes are pushed; this bounds what a lost push can cost. Admission checks the key again anyway. */
+/** Changes are pushed by NOTIFY; this limits how long a lost notification can matter. Admission checks the key again anyway. */
 const MAX_AGE_MS = 10_000;
 
 interface Row {
@@ -28,22 +28,22 @@ interface Row {
   plan_code: PlanCode;
   subscription_ends_at: Date | null;
   version: number;
-  /** The database's clock when it was read: that one decides (decisions 2), and this process's may be set otherwise. */
+  /** The database's clock at the read. It decides (decisions 2); this process's clock may differ. */
   read_at: Date;
   /** Null: an API key. */
   session_id: string | null;
-  /** Of a session's person. */
+  /** The role of a session's person. */
   role: MemberRole | null;
 }
 
 interface Entry {
   row: Row;
   principal: Principal;
-  /** The plans that `principal` was made from: a reload makes it anew. */
+  /** The plans that `principal` was made from. After a reload of the plans it is made again. */
   plans: PlanCatalogue['plans'];
-  /** By `performance.now()`: a wall clock that is set back would keep it fresh for as long. */
+  /** By `performance.now()`: a wall clock that is set back would keep the entry too long. */
   loadedAt: number;
-  /** What `performance.now()` lacks to the database's clock, milliseconds. */
+  /** The database's clock minus `performance.now()`, in milliseconds. */
   clockOffset: number;
 }
 
@@ -59,7 +59,7 @@ function keyOf(authorization: string | string[] | undefined): string {
   return key;
 }
 
-/** The hash of a key as the cache knows it: as text, which costs a fifth of the bytes. */
+/** The hash of a key as the cache's key: as text, which needs a fifth of the memory of a Buffer. */
 const nameOf = (key: string): string => hash('sha256', key, 'base64');
 
 const sessionName = ({ token, orgId }: SessionCredential): string =>
@@ -82,7 +82,7 @@ function toPrincipal(row: Row, catalogue: PlanCatalogue, now: Date = row.read_at
   };
 }
 
-/** Times out together with its session, and goes with the membership. */
+/** Whether the key belongs to a session. Such a key expires with its session and ends with the membership. */
 const isSession = ({ session_id }: Row): boolean => session_id !== null;
 
 function usable(row: Row | undefined): Row {
@@ -99,7 +99,7 @@ function entryOf(row: Row, plans: PlanCatalogue): Entry {
   return { row, principal: toPrincipal(row, plans), plans: plans.plans, loadedAt, clockOffset };
 }
 
-/** Keys by hash, the least used forgotten first. */
+/** An LRU cache of keys, by their hash. */
 function createCache(plans: PlanCatalogue) {
   const entries = new LRUCache<string, Entry>({ max: CACHE_SIZE });
   return {
@@ -115,7 +115,7 @@ function createCache(plans: PlanCatalogue) {
   };
 }
 
-/** The entry's principal as of now: its subscription or its key may have ended, or the plans may have been reloaded, since. */
+/** The entry's principal as of now. Since the read, its subscription or its key may have ended, or the plans may have been reloaded. */
 function current(entry: Entry, plans: PlanCatalogue): Principal {
   const now = performance.now() + entry.clockOffset;
   if (entry.row.expires_at !== null && entry.row.expires_at.getTime() <= now)
@@ -128,11 +128,11 @@ function current(entry: Entry, plans: PlanCatalogue): Principal {
   return entry.principal;
 }
 
-/** Who a key is, from the cache or the database; what is read while something changes is answered with, but not kept. */
+/** Finds the principal of a key in the cache or the database. A row that was read while a change arrived is used once but not cached. */
 function createRecognizer(database: Database, plans: PlanCatalogue) {
   const cache = createCache(plans);
   const loading = new Map<string, Promise<Entry>>();
-  /** Grows with each push: what was read before it may be stale and is not kept. */
+  /** Increases with each notification: a row that was read before it may be stale and is not cached. */
   let epoch = 0;
   const read = async (name: string, session: SessionCredential | undefined): Promise<Row[]> => {
     if (session === undefined)
@@ -179,7 +179,7 @@ export function createAuthenticator(options: {
 }): Authenticator {
   const { database, plans, logger } = options;
   const { recognize: named, forget } = createRecognizer(database, plans);
-  const marks = createUsageMarks({ sql: database.system, logger });
+  const marks = createLastUsedWriter({ sql: database.system, logger });
   const invalidations = createInvalidations({ database, logger });
   const unsubscribe = [
     database.hints.on('key_invalid', (keyId) => forget((row) => row.key_id === keyId)),

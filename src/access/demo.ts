@@ -10,13 +10,13 @@ import { LOCK_DEMO } from './organization.queries.js';
 import { insertOrganization } from './organizations.js';
 import { insertLink } from './people/links.js';
 
-/** Who signs in to the dashboard of a first start. */
+/** The user who signs in to the dashboard after a first start. */
 const OWNER = 'owner@demo.example';
 
 /**
- * An organisation `Demo` on the Business plan, its owner with a link to sign in by, and a key with all scopes, for a newcomer: only in an embedded database that has no
- * organisation yet (decisions 9). Of several first starts one makes it.
- * @returns the key and the link's token, which are shown this once; null where there is nothing to make
+ * Makes an organisation `Demo` on the Business plan, with an owner, a sign-in link and a key with all scopes. Only in an embedded database that
+ * has no organisation yet (decisions 9). If several processes start at once, one of them makes it.
+ * @returns the key and the link's token, which are shown only once; null if nothing was made
  */
 export async function createDemo(options: {
   config: Config;
@@ -30,8 +30,8 @@ export async function createDemo(options: {
     if ((await em.findOne(Organization, { id: { $ne: '' } })) !== null) return null;
     const { id } = await insertOrganization(em, plans, { name: 'Demo', planCode: 'business_monthly' });
     const { key } = await insertKey(em, { orgId: id, name: 'Demo', scopes: SCOPES });
-    const { userId } = await insertMember(em, id, { email: OWNER, role: 'owner', voucher: null });
-    const { token } = await insertLink(em, { userId, voucher: null });
+    const { userId } = await insertMember(em, id, { email: OWNER, role: 'owner', vouchedBy: null });
+    const { token } = await insertLink(em, { userId, vouchedBy: null });
     return { orgId: id, key, linkToken: token };
   });
 }

@@ -1,10 +1,10 @@
 import type { PlanCode } from '../contract/words.js';
 import type { Plan, PlanCatalogue } from './access.types.js';
 
-/** What an organisation's row says of its subscription. */
+/** The subscription columns of an organisation's row. */
 export interface SubscriptionState {
   planCode: PlanCode;
-  /** Set once cancelled: when the paid period is over. */
+  /** The end of the paid period of a cancelled subscription; else null. */
   subscriptionEndsAt: Date | null;
 }
 

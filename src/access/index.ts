@@ -19,5 +19,5 @@ export { SESSION_DAYS } from './people/sessions.js';
 export { createTeamService } from './people/team.js';
 export type { TeamMember, TeamService } from './people/team.js';
 export { signInUrl } from './people/links.js';
-export { requireDemand } from './demands.js';
-export type { Demand } from './demands.js';
+export { requireAccess } from './access-requirements.js';
+export type { AccessRequirement } from './access-requirements.js';

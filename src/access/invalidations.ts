@@ -2,10 +2,10 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
 import { DEAD_KEYS } from './authenticator.queries.js';
 
-/** Open connections learn of their key's end at most this late, should its push be lost; expiry is noticed only here. */
+/** Interval of the check for revoked and expired keys of open connections. Revocations are normally pushed; expiry is noticed only by this check. */
 const CHECK_MS = 800;
 
-/** Tells open connections (WebSocket, SSE) that their key is revoked or has expired, on whichever process that happened. */
+/** Calls listeners of open connections (WebSocket, SSE) when their key is revoked or has expired, whichever process revoked it. */
 export function createInvalidations(options: { database: Database; logger: Logger }) {
   const { database, logger } = options;
   const watched = new Map<string, Set<() => void>>();
@@ -20,7 +20,7 @@ export function createInvalidations(options: { database: Database; logger: Logge
     const dead = await database.system.query<{ id: string }>(DEAD_KEYS, [[...watched.keys()]]);
     for (const { id } of dead) end(id);
   };
-  /** The next check follows the last one's end, and there is none while nothing is open. */
+  /** Schedules the next check after the end of the last one; none while no connection is open. */
   const schedule = (): void => {
     if (timer !== null || watched.size === 0) return;
     timer = setTimeout(() => {

@@ -15,10 +15,10 @@ import { User } from './people/people.entity.js';
 const KEY_FORM = /^sk_[0-9a-f]{64}$/;
 const PREFIX_LENGTH = 11;
 
-/** Whether a text can be a key at all; what cannot is refused without a query. */
+/** Whether a text has the form of a key; other texts are refused without a query. */
 export const isKey = (text: string): boolean => KEY_FORM.test(text);
 
-/** What the database knows a key by (contract 2.16). */
+/** The hash by which the database finds a key (contract 2.16). */
 export const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer');
 
 /** A key as lists show it; times are ISO 8601. */
@@ -32,7 +32,7 @@ export interface KeyRecord {
   revokedAt: string | null;
   lastUsedAt: string | null;
   createdAt: string;
-  /** The address of the person who made it, as it was then; or `command line`. */
+  /** The email address, at that time, of the person who made the key; or `command line`. */
   createdBy: string;
 }
 
@@ -41,7 +41,7 @@ export interface NewKey {
   name: string;
   scopes: readonly Scope[];
   expiresAt?: Date | null;
-  /** Default: the organisation's service user. A person is noted as its maker. */
+  /** Default: the organisation's service user. A person is recorded as the key's creator. */
   userId?: string;
 }
 
@@ -49,9 +49,9 @@ export interface NewKey {
 export interface KeyService {
   /** @throws ApiError invalid_request for an empty name or no scope, not_found for an unknown organisation */
   create(input: NewKey): Promise<KeyRecord & { key: string }>;
-  /** At once on every process, and for ever; again answers the first time. @throws ApiError not_found */
+  /** Revokes the key immediately on every process, permanently. A repeated call returns the first revocation's time. @throws ApiError not_found */
   revoke(keyId: string, orgId?: string): Promise<{ id: string; revokedAt: string }>;
-  /** @param createdBy only those of one maker, also of one who has left: an address in any case of its letters, or `command line` */
+  /** @param createdBy only the keys of one creator, who may have left: an email address (case-insensitive), or `command line` */
   list(orgId: string, createdBy?: string | null): Promise<KeyRecord[]>;
 }
 
@@ -109,7 +109,7 @@ export function createKeyService({ database }: { database: Database }): KeyServi
     revoke: (id, orgId) =>
       database.allTenants(async (em) => {
         const key = { id, sessionId: null, ...(orgId === undefined ? {} : { orgId }) };
-        // Of several at once the first one's time stays.
+        // Of several simultaneous revocations, the first one's time is kept.
         await em.nativeUpdate(
           ApiKey,
           { ...key, revokedAt: null },
@@ -128,7 +128,7 @@ export function createKeyService({ database }: { database: Database }): KeyServi
   };
 }
 
-/** @param maker an address in any case of its letters, or `command line`; null: whoever */
+/** @param maker an email address (case-insensitive), or `command line`; null: any */
 function madeBy(maker: string | null) {
   if (maker === null) return {};
   const wanted = maker.trim().toLowerCase();

@@ -22,27 +22,27 @@ export interface MemberView {
   userId: string;
   email: string;
   role: MemberRole;
-  /** Only in the answer to a change of role. */
+  /** Set only in the answer to a change of role. */
   previousRole?: MemberRole;
 }
 
-/** Who belongs to an organisation. Each change emits its `team.member.*` event in its own transaction. */
+/** The members of an organisation. Each change emits a `team.member.*` event in the same transaction. */
 export interface MemberService {
   /**
-   * By the operator, who vouches for the address. A person who is new to the installation gets a user.
+   * Adds a member on behalf of the operator, who vouches for the email address. A person who is new to the installation gets a user.
    * @throws ApiError invalid_request, conflict, not_found
    */
   add(orgId: string, email: string, role: MemberRole): Promise<MemberView>;
   /**
-   * By the organisation itself, which vouches for the address as far as itself. Whoever has an account by another organisation's word need not be
-   * who is meant: that account does not reach here.
+   * Adds a member on behalf of the organisation, which vouches for the email address within itself only. If another organisation vouched for the
+   * same address, its credentials give no access here, because that account may belong to somebody else.
    * @throws ApiError invalid_request, conflict, not_found
    */
   invite(orgId: string, email: string, role: MemberRole): Promise<MemberView>;
   /**
-   * The person stays a user; what their sessions have in the organisation ends.
-   * @param who the person's address or id
-   * @param actor who asks, where it is not the operator: only owners change owners
+   * The person stays a user; their sessions lose the organisation.
+   * @param who the person's email address or id
+   * @param actor the caller's role; absent for the operator. Only owners change owners
    * @throws ApiError not_found, forbidden, invalid_request for the last owner
    */
   remove(orgId: string, who: string, actor?: MemberRole): Promise<MemberView>;
@@ -57,8 +57,8 @@ export interface RoleChange {
   actor?: MemberRole;
 }
 
-/** Who says that an address is that person's: the operator, or an organisation. */
-type Voucher = string | null;
+/** The organisation that vouches for an email address; null: the operator. */
+type VouchedBy = string | null;
 
 type MemberEvent = 'team.member.added' | 'team.member.removed' | 'team.member.role_changed';
 
@@ -81,10 +81,10 @@ function checkRole(role: string): MemberRole {
 
 const USER_ID = /^usr_[^@]*$/;
 
-/** An id as it is, an address as it is stored. @throws ApiError invalid_request */
+/** A user id unchanged, or an email address as it is stored. @throws ApiError invalid_request */
 const checkWho = (who: string): string => (USER_ID.test(who) ? who : checkEmail(who));
 
-/** An admin runs the team below the owners. @throws ApiError forbidden */
+/** An admin may change every member except owners. @throws ApiError forbidden */
 export function checkRank(actor: MemberRole | undefined, ...roles: MemberRole[]): void {
   if (actor === undefined || actor === 'owner') return;
   if (actor !== 'admin' || roles.includes('owner'))
@@ -100,7 +100,7 @@ async function emit(em: EntityManager, orgId: string, { type, member }: MemberCh
   await sqlOf(em).query(EMIT_NEW, [type, orgId, JSON.stringify(member)]);
 }
 
-/** Changes of one organisation's members wait for each other, so that the last owner stays. @throws ApiError not_found */
+/** Changes of one organisation's members run one after the other, so that the last owner cannot be removed. @throws ApiError not_found */
 async function lock(em: EntityManager, orgId: string): Promise<void> {
   const rows = await sqlOf(em).query(LOCK, [orgId]);
   if (rows.length === 0) throw notFound('Organization not found');
@@ -112,7 +112,7 @@ const toView = ({ user, role }: MemberRow): MemberView => ({
   role,
 });
 
-/** @param who an address as it is stored, or an id */
+/** @param who an email address as it is stored, or a user id */
 async function find(em: EntityManager, orgId: string, who: string): Promise<MemberRow | null> {
   const user = USER_ID.test(who) ? who : (await findPerson(em, who))?.id;
   if (user === undefined) return null;
@@ -126,7 +126,7 @@ async function get(em: EntityManager, orgId: string, who: string): Promise<Membe
   return member;
 }
 
-/** Under the organisation's lock. @throws ApiError invalid_request */
+/** Refuses to remove the last owner. Call it under the organisation's lock. @throws ApiError invalid_request */
 async function keepAnOwner(em: EntityManager, { orgId, user, role }: MemberRow): Promise<void> {
   if (role !== 'owner') return;
   const others = await em.count(Member, { orgId, role: 'owner', user: { $ne: user.id } });
@@ -136,8 +136,8 @@ async function keepAnOwner(em: EntityManager, { orgId, user, role }: MemberRow):
 const rankOf = (role: MemberRole | undefined): number => MEMBER_ROLES.findIndex((known) => known === role);
 
 /**
- * Their sessions are read again with the new role. Of a lesser one none goes on with what it was before, a request whose body is still to come included:
- * its keys here end, and the next request makes another. Who becomes an owner is nobody's whom an admin made a link for before.
+ * Makes sessions use the new role. With a lower role, the session's keys in this organisation end, so that no running request goes on with the
+ * old role; the next request makes a new key. If the person becomes an owner, sign-in links that an admin made for them end.
  */
 async function settleRole(
   em: EntityManager,
@@ -146,40 +146,40 @@ async function settleRole(
 ): Promise<void> {
   await sqlOf(em).query(NOTIFY_CHANGED, [orgId]);
   if (rankOf(role) > rankOf(previousRole)) await endSessionsIn(em, orgId, userId);
-  if (role === 'owner') await endLinks(em, { userId, voucher: orgId });
+  if (role === 'owner') await endLinks(em, { userId, vouchedBy: orgId });
 }
 
-/** The person who has an address, and who vouches for it; made where nobody has it. @returns the person's id */
-async function ensurePerson(em: EntityManager, email: string, voucher: Voucher): Promise<string> {
+/** Finds the person with an email address, or makes one, and records who vouches for the address. @returns the person's id */
+async function ensurePerson(em: EntityManager, email: string, vouchedBy: VouchedBy): Promise<string> {
   const sql = sqlOf(em);
   const [made] = await sql.query<{ id: string }>(INSERT_PERSON, [newId('usr'), email]);
   if (made !== undefined) {
-    await sql.query(INSERT_CREDENTIAL, [made.id, voucher]);
+    await sql.query(INSERT_CREDENTIAL, [made.id, vouchedBy]);
     return made.id;
   }
   const [user] = await sql.query<{ id: string }>(LOCK_ADDRESS, [email]);
   if (user === undefined) throw new Error('a user that was just written is not there');
-  if (voucher === null) await vouchFor(em, user.id);
-  // Whoever named the address before has nothing of this organisation, nor it of theirs. What is proven needs no word of ours.
-  else await sql.query(INSERT_UNPROVEN, [user.id, voucher]);
+  if (vouchedBy === null) await vouchFor(em, user.id);
+  // Credentials of other organisations for this address give no access here, and ours none there. A proven address needs no entry.
+  else await sql.query(INSERT_UNPROVEN, [user.id, vouchedBy]);
   return user.id;
 }
 
 interface Addition {
   email: string;
   role: MemberRole;
-  voucher: Voucher;
+  vouchedBy: VouchedBy;
 }
 
 /** What `add` does, for use inside a transaction. @throws ApiError conflict */
 export async function insertMember(
   em: EntityManager,
   orgId: string,
-  { email, role, voucher }: Addition,
+  { email, role, vouchedBy }: Addition,
 ): Promise<MemberView> {
   if ((await find(em, orgId, email)) !== null)
     throw new ApiError('conflict', 'Already a member', { param: 'email' });
-  const userId = await ensurePerson(em, email, voucher);
+  const userId = await ensurePerson(em, email, vouchedBy);
   em.create(Member, { orgId, user: userId, role });
   await em.flush();
   const member = { userId, email, role };
@@ -196,14 +196,14 @@ export function createMemberService({ database }: { database: Database }): Membe
     });
   const join = async (
     orgId: string,
-    { address, asked, voucher }: { address: string; asked: string; voucher: Voucher },
+    { address, asked, vouchedBy }: { address: string; asked: string; vouchedBy: VouchedBy },
   ) => {
     const [email, role] = [checkEmail(address), checkRole(asked)];
-    return change(orgId, (em) => insertMember(em, orgId, { email, role, voucher }));
+    return change(orgId, (em) => insertMember(em, orgId, { email, role, vouchedBy }));
   };
   return {
-    add: (orgId, address, asked) => join(orgId, { address, asked, voucher: null }),
-    invite: (orgId, address, asked) => join(orgId, { address, asked, voucher: orgId }),
+    add: (orgId, address, asked) => join(orgId, { address, asked, vouchedBy: null }),
+    invite: (orgId, address, asked) => join(orgId, { address, asked, vouchedBy: orgId }),
     async remove(orgId, address, actor) {
       const who = checkWho(address);
       return await change(orgId, async (em) => {

@@ -27,18 +27,21 @@ export interface OrganizationView {
   periodEnd: string;
 }
 
-/** Organisations and their subscriptions. Every change grows the row's version and emits its event in one transaction. */
+/** Organisations and their subscriptions. Every change increments the row's version and emits its event in one transaction. */
 export interface OrganizationService {
-  /** Also makes the service user that the organisation's command-line keys act as. @throws ApiError invalid_request */
+  /** Also makes the organisation's service user, as which keys of the command line act. @throws ApiError invalid_request */
   create(input: { name: string; planCode: PlanCode }): Promise<OrganizationView>;
   /** @throws ApiError not_found, invalid_request for an unknown plan */
   changePlan(orgId: string, planCode: PlanCode): Promise<OrganizationView>;
-  /** At the period's end; again answers the same. @throws ApiError invalid_request without a paid subscription */
+  /** Cancels the subscription at the period's end; a repeated call changes nothing. @throws ApiError invalid_request without a paid subscription */
   cancel(orgId: string): Promise<OrganizationView>;
   /** @throws ApiError not_found */
   get(orgId: string): Promise<OrganizationView>;
   list(): Promise<OrganizationView[]>;
-  /** By id, or by a name that only one organisation has. @throws ApiError not_found, invalid_request for an ambiguous name */
+  /**
+   * The id of the organisation with this id, or with this name if the name is unique. @throws ApiError not_found, invalid_request for an
+   * ambiguous name
+   */
   resolveId(idOrName: string): Promise<string>;
 }
 
@@ -67,7 +70,7 @@ async function find(em: EntityManager, id: string): Promise<OrganizationRow> {
   return row;
 }
 
-/** As it is now, for this transaction alone to change. @throws ApiError not_found */
+/** Reads and locks the organisation's row. @throws ApiError not_found */
 async function hold(em: EntityManager, id: string): Promise<OrganizationRow> {
   await sqlOf(em).query(LOCK, [id]);
   return await find(em, id);
@@ -79,7 +82,7 @@ interface Change {
   move: SubscriptionMove;
 }
 
-/** What a move tells the organisation's webhooks; a subscription that has ended is told by its id too. */
+/** The webhook event of a subscription's change. The event of an ended subscription has its id too. */
 function eventOf({ plans, row, move }: Change, subscriptionId: string | null) {
   const { planCode, status } = move.next;
   return {
@@ -91,7 +94,7 @@ function eventOf({ plans, row, move }: Change, subscriptionId: string | null) {
   };
 }
 
-/** Writes a move with its allowance and its event; whoever cached the organisation hears of it at the commit. */
+/** Writes a subscription's change with its allowance and its event, and notifies all processes at the commit. */
 async function applyMove(em: EntityManager, change: Change): Promise<void> {
   const { plans, row, move } = change;
   const { planCode, subscriptionId, status, anchorAt, endsAt } = move.next;
@@ -123,7 +126,7 @@ export async function insertOrganization(
   if (name.length > 200) throw invalid('name must have at most 200 characters', 'name');
   const [id, serviceUserId] = [newId('org'), newId('usr')];
   em.create(Organization, { id, name, planCode: 'free', serviceUserId });
-  // Its user refers to it.
+  // The user's row refers to the organisation's.
   await em.flush();
   em.create(User, { id: serviceUserId, orgId: id, kind: 'service' });
   await em.flush();

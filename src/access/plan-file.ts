@@ -18,7 +18,7 @@ function merge(base: unknown, over: unknown): unknown {
 
 async function readJson(file: string): Promise<unknown> {
   try {
-    // Editors on Windows put a mark at the beginning.
+    // Editors on Windows write a byte order mark at the beginning.
     return JSON.parse((await readFile(file, 'utf8')).replace(/^\uFEFF/, ''));
   } catch (error) {
     throw new ConfigError([`PLANS_FILE: ${file}: ${(error as Error).message}`]);
@@ -43,7 +43,7 @@ export async function loadPlans(file: string | null): Promise<PlanCatalogue> {
   );
 }
 
-/** A catalogue that can be exchanged as a whole while others hold it. */
+/** A catalogue whose contents can be replaced while other objects hold a reference to it. */
 export interface LivePlanCatalogue extends PlanCatalogue {
   /** Reads the file again. @throws ConfigError, and keeps the old plans */
   reload(): Promise<void>;

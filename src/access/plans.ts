@@ -8,8 +8,7 @@ import {
   PLAN_CODES,
   TIERS,
 } from '../contract/words.js';
-import type { ChargedBucket, PlanCode } from '../contract/words.js';
-import type { Plan, PlanCatalogue } from './access.types.js';
+import type { Bucket, ChargedBucket, PlanCode } from '../contract/words.js';
 
 const count = z.int().min(1).max(1_000_000_000);
 const limit = z.int().min(-1).max(1_000_000_000);
@@ -62,8 +61,20 @@ export const PlansSchema = z.strictObject({
 });
 
 /** A plan without what follows from its other values. */
-export type PlanData = z.infer<typeof PlanSchema>;
-export type PlansData = z.infer<typeof PlansSchema>;
+type PlanData = z.infer<typeof PlanSchema>;
+type PlansData = z.infer<typeof PlansSchema>;
+
+/** What a plan allows: the contract's, as `PLANS_FILE` overrides it. */
+export interface Plan extends Omit<PlanData, 'limits'> {
+  code: PlanCode;
+  kind: 'free' | 'recurring';
+  /** Monthly allowance by bucket; -1 is unlimited, 0 no allowance. `chat_tokens` is always credits × 1000. */
+  limits: Record<Bucket, number>;
+}
+
+export interface PlanCatalogue extends Omit<PlansData, 'plans'> {
+  plans: Record<PlanCode, Plan>;
+}
 
 /** What the buckets' rows give to a plan. */
 const limitsOf = (plan: PlanCode): Record<ChargedBucket, number> =>
@@ -181,7 +192,7 @@ export function allowanceOf(plan: Plan): number[] {
   return BUCKETS.map((bucket) => (plan.limits[bucket] === -1 ? -1 : plan.limits[bucket] * 100));
 }
 
-/** What an organisation may have stored in all, in bytes; -1 is unlimited. */
+/** The storage limit of an organisation, in bytes; -1 is unlimited. */
 export function storageLimitOf({ storage: { maxMb } }: Plan): number {
   return maxMb === -1 ? -1 : maxMb * 1_048_576;
 }

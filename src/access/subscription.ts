@@ -11,7 +11,7 @@ export interface Subscription {
 
 export type SubscriptionEvent = 'subscription.created' | 'subscription.updated' | 'subscription.cancelled';
 
-/** A subscription after a move, and the event that tells of it; null: nothing changes. */
+/** A subscription after a change, and the event of the change; null: no event. */
 export interface SubscriptionMove {
   next: Subscription;
   event: SubscriptionEvent | null;
@@ -21,14 +21,14 @@ interface MoveInput {
   planCode: PlanCode;
   /** The database's clock. */
   now: Date;
-  /** Taken where a subscription begins. */
+  /** The id of a subscription that begins. */
   newId: string;
 }
 
 const hasEnded = (subscription: Subscription, now: Date): boolean =>
   subscription.endsAt !== null && subscription.endsAt <= now;
 
-/** Free or nothing paid for: what begins next is a new subscription with a new period. */
+/** Whether nothing is paid for (Free, or ended). The next paid plan then begins a new subscription with a new period. */
 const isUnpaid = (subscription: Subscription, now: Date): boolean =>
   subscription.planCode === 'free' || hasEnded(subscription, now);
 
@@ -57,7 +57,7 @@ export function movePlan(
   return { next: { ...current, planCode, status: 'active', endsAt: null }, event: 'subscription.updated' };
 }
 
-/** Cancelling lets the paid period run out. Null: there is nothing to cancel (any more). */
+/** Cancelling lets the paid period run out. Null: there is no subscription to cancel. */
 export function moveToCancelled(current: Subscription, now: Date, periodEnd: Date): SubscriptionMove | null {
   if (isUnpaid(current, now) || current.status === 'cancelled') return null;
   return { next: { ...current, status: 'cancelled', endsAt: periodEnd }, event: 'subscription.cancelled' };

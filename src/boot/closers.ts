@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 
-/** What a start has opened, closed in the opposite order, all of it, whatever fails on the way. */
+/** Closes all that a start has opened, in the reverse order, even if some of it fails to close. */
 export interface Closers {
   add(name: string, close: () => unknown): void;
   closeAll(): Promise<void>;
@@ -24,7 +24,7 @@ export function createClosers(logger: Logger): Closers {
   };
 }
 
-/** A broker or a database that does not answer must not hold the process. */
+/** A broker or a database that does not answer must not keep the process from ending. */
 async function within(name: string, close: () => unknown): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

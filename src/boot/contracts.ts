@@ -16,7 +16,7 @@ interface OpenApi {
   components: { schemas: { Job: Record<string, unknown> } };
 }
 
-/** What the dashboard shows of the contract's words and does not find in the schema's types. */
+/** Words of the contract that the dashboard shows and that are not in the schema's types. */
 function dashboardWords(): Record<string, unknown> {
   const named = [...KINDS, ...BUCKET_ROWS] as readonly { name: string; label?: string }[];
   const scopes = new Map<string, string>(Object.entries(SCOPE_MEANINGS));

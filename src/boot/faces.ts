@@ -45,7 +45,7 @@ import { createAddressLimit, type AddressLimit } from './http/address-limit.js';
 import { createClientAddress, type ClientAddress } from './http/client-address.js';
 import { clientOf, createHttpEdge } from './http/http-edge.js';
 import { observed } from './http/observed-request.js';
-import type { StrangerSockets } from './http/stranger-sockets.js';
+import type { UnauthenticatedConnections } from './http/unauthenticated-connections.js';
 import type { RouterOptions } from './http/router.js';
 import { traceOperations } from './telemetry/index.js';
 import { subscriptionResolvers } from './subscription-resolvers.js';
@@ -57,7 +57,7 @@ interface FaceOptions {
   draining: AbortSignal;
   cors: Cors;
   /** Connections whose callers have shown no key. */
-  strangerSockets: StrangerSockets;
+  unauthenticatedConnections: UnauthenticatedConnections;
 }
 
 /** The faces of the API: REST, GraphQL over HTTP, Server-Sent Events and WebSocket, all on one schema. */
@@ -71,9 +71,9 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const { config, logger } = foundation;
   const schema = buildPenstockSchema({ resolvers: subscriptionResolvers });
   const documents = createDocuments(schema);
-  const strangers = openStrangers(config);
+  const identification = openIdentification(config);
   const budget = createByteBudget(config.http.bodyBudgetBytes);
-  const edge = openEdge({ ...options, ...strangers, budget });
+  const edge = openEdge({ ...options, ...identification, budget });
   const contextOf = (call: CallContext): GraphqlContext => ({ call, services });
   const engine: OperationEngine = {
     schema,
@@ -93,14 +93,14 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const graphql = await createGraphqlHandler({ schema, documents, services, edge, logger, stream });
   closers.add('GraphQL', () => graphql.close());
   const rest = openRest(options, { schema, edge, contextOf });
-  const ws = openWebSocket({ ...options, ...strangers, budget, engine, shared });
+  const ws = openWebSocket({ ...options, ...identification, budget, engine, shared });
   return {
     api: {
       rest,
       graphql: (request, response) => graphql.handle(request, response),
       graphqlSse: sse,
-      signIn: openSignIn(options, strangers),
-      strangerRate: (request) => edge.strangerRate(request),
+      signIn: openSignIn(options, identification),
+      addressRate: (request) => edge.addressRate(request),
     },
     ws,
   };
@@ -150,12 +150,15 @@ function openRest({ foundation, services }: FaceOptions, { schema, edge, context
   );
 }
 
-/** Nobody who was not told an address knows by which name callers reach it: then the description says what is relative to its own. */
+/**
+ * Without a configured PUBLIC_URL a process does not know under which name callers reach it; then the OpenAPI description uses a relative
+ * address.
+ */
 function knownUrl({ http: { publicUrl, port } }: Config): string {
   return publicUrl === `http://127.0.0.1:${port}` ? '' : publicUrl;
 }
 
-/** A plan without agents reads no more than a form of a knowledge upload. */
+/** With a plan without agents, only the form fields of a knowledge upload are read before the refusal. */
 function knowledgeLimit({ agents }: Plan): { bytes: number; refusal: ApiError } {
   if (agents === null)
     return { bytes: 1024 * 1024, refusal: new ApiError('plan_required', 'AI Agents are not available') };
@@ -166,24 +169,24 @@ function knowledgeLimit({ agents }: Plan): { bytes: number; refusal: ApiError } 
   return { bytes: mb * 1024 * 1024, refusal };
 }
 
-/** What is known of who brings no key. */
-interface Strangers {
+/** What identifies a caller without a key: the client address or the session. */
+interface CallerIdentification {
   addressLimit: AddressLimit;
   clientAddress: ClientAddress;
   sessions: BrowserSessions;
 }
 
-function openStrangers({ http: { trustProxy, publicUrl } }: Config): Strangers {
+function openIdentification({ http: { trustProxy, publicUrl } }: Config): CallerIdentification {
   const sessions = createBrowserSessions({ publicUrl, lifetime: SESSION_DAYS * 86_400 });
   return { addressLimit: createAddressLimit(), clientAddress: createClientAddress(trustProxy), sessions };
 }
 
-interface EdgeOptions extends FaceOptions, Strangers {
+interface EdgeOptions extends FaceOptions, CallerIdentification {
   budget: ByteBudget;
 }
 
 function openEdge(options: EdgeOptions): HttpEdge {
-  const { foundation, services, closers, ...strangers } = options;
+  const { foundation, services, closers, ...identification } = options;
   const { database, processId, logger, authenticator, installation } = foundation;
   const signing = { current: installation.signingSecret, previous: installation.previousSecret };
   const idempotency = createIdempotency({ database, storage: services.storage, processId, logger, signing });
@@ -191,7 +194,7 @@ function openEdge(options: EdgeOptions): HttpEdge {
   closers.add('idempotency', () => idempotency.close());
   const peek = createRatePeek(database);
   return createHttpEdge({
-    ...strangers,
+    ...identification,
     turns: new Turns(),
     authenticator,
     idempotency,
@@ -203,10 +206,10 @@ function openEdge(options: EdgeOptions): HttpEdge {
   });
 }
 
-function openSignIn(options: FaceOptions, strangers: Strangers): SignInHandler {
+function openSignIn(options: FaceOptions, identification: CallerIdentification): SignInHandler {
   const { foundation, services, closers } = options;
   const { config, installation, logger } = foundation;
-  const { sessions, addressLimit, clientAddress } = strangers;
+  const { sessions, addressLimit, clientAddress } = identification;
   const signing = { current: installation.signingSecret, previous: installation.previousSecret };
   const oidc = createOidc({ config, signing, logger });
   if (oidc !== null) closers.add('the identity provider', () => oidc.close());
@@ -241,14 +244,14 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     newRequestId: () => newId('req'),
     ...(tracer === null ? {} : { traced: traceOperations(tracer) }),
     clientOf,
-    strangerRate: (request) => addressLimit.state(clientAddress(request)),
+    addressRate: (request) => addressLimit.state(clientAddress(request)),
     awaitKey: (request, stream, drop) =>
-      options.strangerSockets.enter(stream, { address: clientAddress(request), drop }),
-    keyShown: (stream) => options.strangerSockets.leave(stream),
+      options.unauthenticatedConnections.enter(stream, { address: clientAddress(request), drop }),
+    keyShown: (stream) => options.unauthenticatedConnections.leave(stream),
     refusedAddress: (request) => addressLimit.take(clientAddress(request)).admitted,
     sessionOf: (request) =>
       request.headers.origin !== undefined && sessions.trusts(request) ? sessions.token(request) : undefined,
-    // With a key of its own a page of another origin may connect; whatever cookie its browser sends along does not count.
+    // A page of another origin may connect with an API key; its browser's cookie is ignored.
     allowsOrigin: (origin, request) => cors.allows(origin) || sessions.trusts(request),
   });
   options.closers.add('the WebSocket server', () => ws.close());

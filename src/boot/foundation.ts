@@ -51,7 +51,7 @@ import {
 export interface Foundation {
   config: Config;
   logger: Logger;
-  /** Names this process in `processes`: its lease tells others whether what it holds is still being worked on. */
+  /** This process's id in the table `processes`: its lease there shows other processes that it is alive. */
   processId: string;
   database: Database;
   installation: Installation;
@@ -82,7 +82,7 @@ interface Opening {
 }
 
 /**
- * Files of the operator are read before the database is touched, so that a fault in them ends the start first.
+ * Reads the operator's files before it opens the database, so that an error in them is reported first.
  * @throws ConfigError, ProvidersFileError, FileStoreError, ApiError unavailable
  */
 export async function openFoundation(options: Omit<Opening, 'telemetry'>): Promise<Foundation> {

@@ -1,34 +1,34 @@
 import { destination } from 'pino';
 
-/** Longest that a line waits. */
+/** A line waits at most this long. */
 const FLUSH_MS = 200;
 /** Characters that are written without waiting. */
 const FLUSH_LENGTH = 64 * 1024;
 
-/** Characters that wait for a reader who takes nothing; further lines are dropped. */
+/** At most this many characters are buffered while nobody reads standard output; further lines are dropped. */
 const UNREAD_LENGTH = 16 * 2 ** 20;
-/** The last flush reaches the disk where standard output is a file: a busy one takes its time. */
+/** Time for the last flush; where standard output is a file on a busy disk it can take long. */
 const LAST_LINES_MS = 5_000;
 
 /** Where log lines go: the process's standard output. */
 export interface LogOutput {
   write(line: string): void;
   /**
-   * Writes what is left, then calls back: at once where standard output is gone, there is nobody to tell. Where its reader takes nothing
-   * for five seconds, a thread is stuck in the write and `process.exit` would wait for that thread: the process is killed.
+   * Writes the remaining lines, then calls back; at once if standard output is closed. If the reader takes nothing for five seconds, a thread is
+   * blocked in the write, and `process.exit` would wait for that thread; so the process kills itself.
    */
   end(exit: () => void): void;
 }
 
 /**
- * Gathers log lines for a moment, so that a busy process does not write line by line; nothing is lost at its end. The moment begins with
- * a line: nothing wakes up while nothing is said. Lines are joined once, here: the stream below measures all that it holds with every line.
+ * Buffers log lines for a moment, so that a busy process does not write line by line. Nothing is lost at the end of the process. The timer starts
+ * with a line, so an idle process does not wake up. Lines are joined here, because the stream below measures its whole buffer with every write.
  */
 export function createLogOutput(): LogOutput {
   // With `minLength` 0 a flush would call back before the write is done.
   const output = destination({ dest: 1, sync: false, minLength: 1, maxLength: UNREAD_LENGTH });
-  // A full disk under the log ends no service: what could not be written is tried again with the next lines. pino would throw it, and at
-  // the exit try to write for ever.
+  // A full disk must not end the service: lines that could not be written are written again with the next ones. pino would throw the error, and
+  // at the exit it would retry for ever.
   output.on('error', () => {
     output.flushSync = () => undefined;
   });
@@ -55,7 +55,7 @@ export function createLogOutput(): LogOutput {
       if (length >= FLUSH_LENGTH) flush();
       else flushing ??= setTimeout(flush, FLUSH_MS).unref();
     },
-    // Not by `flushSync`: on a pipe without a reader it tries again for ever.
+    // Not `flushSync`: on a pipe that nobody reads it retries for ever.
     end(exit) {
       flush();
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_LINES_MS);

@@ -16,11 +16,11 @@ function faultsOf(settled: PromiseSettledResult<unknown>[]): string[] {
   });
 }
 
-/** What an operator has to mend in several files is told at once. @throws ConfigError, or the fault itself where there is but one */
+/** Reports the errors of all the operator's files at once. @throws ConfigError, or the error itself where there is only one */
 export async function allOrEveryFault<T extends readonly unknown[]>(
   reads: readonly [...{ [K in keyof T]: Promise<T[K]> }],
 ): Promise<T> {
-  // A mapped tuple type hides from the linter that its members are promises.
+  // Typed as a plain list: with the mapped tuple type the linter does not see that the members are promises.
   const promises: readonly Promise<unknown>[] = reads;
   const settled = await Promise.allSettled(promises);
   const faults = faultsOf(settled);
@@ -29,7 +29,7 @@ export async function allOrEveryFault<T extends readonly unknown[]>(
   return (await Promise.all(promises)) as unknown as T;
 }
 
-/** The faults of the operator's files, for a start that the environment's own end already. */
+/** The errors of the operator's files, to report them together with those of the environment variables. */
 export async function faultsOfFiles(files: ReturnType<typeof operatorFiles>): Promise<string[]> {
   const { plansFile, providersFile, mcpFile, variables } = files;
   return faultsOf(

@@ -3,9 +3,9 @@ import { bannerOf, faultsOfFiles, startPenstock, type RunningPenstock } from './
 import { ConfigError, loadConfig, operatorFiles, readEnvFile, type Config } from '../config/index.js';
 import { createLogOutput } from './log-output.js';
 
-/** A stop that takes longer is cut: whoever asked for it must not wait for ever. */
+/** A stop that takes longer is cut short, so that it always ends. */
 const STOP_TIMEOUT_MS = 29_000;
-/** Ctrl-C under npm comes twice, from the terminal and from npm: what comes that soon is one and the same wish. */
+/** Under npm, Ctrl-C sends the signal twice, from the terminal and from npm. Two signals within this time count as one. */
 const SAME_WISH_MS = 1_000;
 const FORCED = 1;
 
@@ -15,7 +15,7 @@ function end(code: number): void {
   output.end(() => process.exit(code));
 }
 
-/** Signals are heard from the first moment on: one that comes during the start ends it as soon as it can be ended. */
+/** Handles signals from the beginning: a signal during the start ends the start as soon as possible. */
 function handleSignals(logger: Logger, started: Promise<RunningPenstock>): void {
   let stoppingSince: number | null = null;
   const stop = (signal: NodeJS.Signals) => {
@@ -46,11 +46,11 @@ function handleSignals(logger: Logger, started: Promise<RunningPenstock>): void 
       .then((running) => running.reload())
       .catch((error: unknown) => logger.error({ err: error }, 'the configuration could not be read again'));
   });
-  // The last line: nothing should reach it, and what does must not end the service (trust 3).
+  // The last defence: no rejection should reach it, and one that does must not end the service (trust 3).
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
 }
 
-/** What an operator can mend is told in a sentence; the rest with its stack in the log. */
+/** Returns one sentence for an error that the operator can fix; other errors are logged with their stack. */
 function explain(error: unknown, config: Config): string | null {
   if (!(error instanceof Error)) return null;
   if ('code' in error && error.code === 'EADDRINUSE') {
@@ -65,11 +65,11 @@ function explain(error: unknown, config: Config): string | null {
   return explainFile(error as NodeJS.ErrnoException, config);
 }
 
-/** A folder that is missing, full, read-only or somebody else's. */
+/** Explains a folder that is missing, full, read-only, or owned by another user. */
 function explainFile({ code, path, message }: NodeJS.ErrnoException, { dataDir }: Config): string | null {
   const faults = ['EACCES', 'EPERM', 'EROFS', 'EEXIST', 'ENOENT', 'ENOTDIR', 'ENOSPC', 'EDQUOT'];
   if (!faults.includes(code ?? '') || path === undefined) return null;
-  // In it, or above it where it has to be made.
+  // The path is in DATA_DIR, or above it where DATA_DIR has to be created.
   if (!path.startsWith(dataDir) && !dataDir.startsWith(path)) return null;
   return `Cannot use DATA_DIR ${dataDir}: ${message}. It must be a folder that this user may write to.`;
 }
@@ -90,12 +90,12 @@ async function main(): Promise<void> {
   const config = await readConfig();
   const logger = pino({ level: config.logLevel, base: { pid: process.pid, role: config.role } }, output);
   const { promise: started, resolve, reject } = Promise.withResolvers<RunningPenstock>();
-  // A start that fails is told below; a stop that waits for it hears of it too.
+  // The code below reports a failed start; a stop that waits for the start also sees the rejection.
   started.catch(() => undefined);
   handleSignals(logger, started);
   try {
     const running = await startPenstock({ config, logger });
-    // Whoever started it may have stopped reading: then nobody is told, and it serves.
+    // The terminal may have closed standard output: then the banner is lost, and the process serves.
     process.stdout.once('error', () => undefined).write(`${bannerOf(config, running)}\n`);
     resolve(running);
   } catch (error) {

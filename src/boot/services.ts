@@ -12,6 +12,8 @@ import {
   createChatEngine,
   createChatService,
   createEmbeddingService,
+  createModerationService,
+  createRerankService,
   createGenerationService,
   createJobKinds,
   createMessageService,
@@ -41,7 +43,7 @@ export interface Composition {
   services: Services;
   handlers: JobHandler[];
   hub: JobHub;
-  /** Answers those who wait for a job with what it is now. */
+  /** Ends all long polls: each is answered with the job's current state. */
   endPolls(): void;
   agents: Agents;
   egress: Egress;
@@ -95,6 +97,8 @@ export async function compose(
     }),
     messages: createMessageService({ engine, seal }),
     embeddings: createEmbeddingService(shared),
+    rerank: createRerankService(shared),
+    moderations: createModerationService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };
   const handlers = jobHandlersOf(kinds, { models, providers });
@@ -111,7 +115,7 @@ function accessServices({ database, plans }: Foundation) {
   };
 }
 
-/** What reaches beyond this installation. */
+/** Services that connect to other hosts. */
 function openOutside({ config, egress, files }: Foundation, closers: Closers) {
   const search = createSearch(config);
   closers.add('the search provider', () => search.close());

@@ -21,7 +21,7 @@ import { createRouter } from './http/router.js';
 import { observeDeliveries, observeHandlers, observeHttp, observeRuns } from './telemetry/index.js';
 import { compose, type Composition } from './services.js';
 
-/** Time that requests, streams and jobs have to end after a stop was asked for (decisions 9). */
+/** Requests, streams and jobs have this long to end after a stop signal (decisions 9). */
 const DRAIN_TIMEOUT_MS = 25_000;
 
 export interface StartOptions {
@@ -32,19 +32,19 @@ export interface StartOptions {
 /** A process of Penstock that serves. */
 export interface RunningPenstock {
   port: number;
-  /** Where this process listens; what callers are told is `config.http.publicUrl`. */
+  /** The address where this process listens. Callers use `config.http.publicUrl`. */
   url: string;
   services: Services;
   /** The Demo organisation's key: only at the first start on an empty embedded database. */
   demo: { orgId: string; key: string; linkToken: string } | null;
-  /** Rereads PROVIDERS_FILE and PLANS_FILE; a file with a fault changes nothing and is told to the log. */
+  /** Reads PROVIDERS_FILE and PLANS_FILE again. A file with an error is logged and changes nothing. */
   reload(): Promise<void>;
-  /** Drains and ends everything. Once. */
+  /** Drains and closes everything; later calls return the same promise. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a process in its role. It listens first: a taken port ends the start before a database or a file was touched.
+ * Starts a process in its role. It listens first, so a port in use ends the start before a database or a file is opened.
  * @throws Error EADDRINUSE, ConfigError, ProvidersFileError, FileStoreError, ApiError unavailable; nothing is left open then
  */
 export async function startPenstock({ config: given, logger }: StartOptions): Promise<RunningPenstock> {
@@ -103,7 +103,7 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
   };
 }
 
-/** What the first call would otherwise wait for. It listens already: nothing waits for this. */
+/** Prepares what the first call would otherwise wait for. It runs in the background, after the process has begun to listen. */
 function warmUp({ metering, tokenizer, logger }: Foundation): void {
   metering
     .connect()
@@ -111,7 +111,7 @@ function warmUp({ metering, tokenizer, logger }: Foundation): void {
   tokenizer.load().catch((error: unknown) => logger.error({ err: error }, 'the tokenizer does not load'));
 }
 
-/** A worker's duties. The answer stops the jobs in hand; the rest is the closers'. */
+/** Starts a worker's tasks. The returned function stops the running jobs; the closers stop the rest. */
 function startWork(foundation: Foundation, composition: Composition, closers: Closers): () => Promise<void> {
   const { config, logger, database, files } = foundation;
   const { egress, secrets } = composition;
@@ -152,7 +152,7 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
     const graceMs = DRAIN_TIMEOUT_MS;
     const stoppedBy = performance.now() + graceMs;
     await Promise.all([worker.stop({ graceMs }), runs.stop({ graceMs }), reader.stop()]);
-    // A receiver may take its time; an attempt that is not waited for is made again by somebody else.
+    // A webhook's receiver may be slow. An attempt that is cut off here is repeated by another process.
     const left = sleep(Math.max(0, stoppedBy - performance.now()), undefined, { ref: false });
     await Promise.race([deliveries.land(), left]);
   };
@@ -174,11 +174,11 @@ async function serve(serving: Serving): Promise<Faces | null> {
   const checks = { database: () => isReached(foundation), signingSecret: () => installation.agrees() };
   const health = createHealth({ checks, draining, role: config.role });
   const { services } = composition;
-  const { strangers: strangerSockets } = server;
+  const { unauthenticated: unauthenticatedConnections } = server;
   const faces =
     config.role === 'worker'
       ? null
-      : await openFaces({ foundation, services, closers, draining, cors, strangerSockets });
+      : await openFaces({ foundation, services, closers, draining, cors, unauthenticatedConnections });
   const route = createRouter({
     accessLog: createAccessLog(logger),
     cors,
@@ -189,7 +189,7 @@ async function serve(serving: Serving): Promise<Faces | null> {
     trustProxy: config.http.trustProxy,
     api: faces?.api ?? null,
   });
-  const rateOf = (caller: Addressed): RateState | null => faces?.api.strangerRate(caller) ?? null;
+  const rateOf = (caller: Addressed): RateState | null => faces?.api.addressRate(caller) ?? null;
   const upgrade: Upgrade = (request, socket, head) => {
     if (faces && !draining.aborted) return faces.ws.handleUpgrade(request, socket, head);
     const rate = rateOf(request);
@@ -201,7 +201,7 @@ async function serve(serving: Serving): Promise<Faces | null> {
   return faces;
 }
 
-/** Where calls are served, also over the connections that charge them: PostgreSQL may have none left to give. */
+/** Whether PostgreSQL answers. A process that serves calls also checks its metering connections, because PostgreSQL may have no free connections. */
 async function isReached({ config, database, metering }: Foundation): Promise<boolean> {
   const charges = config.role === 'worker' ? null : metering.connect();
   const [answers] = await Promise.all([database.healthy(), charges]);
@@ -229,7 +229,7 @@ function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** With PORT 0 the port is known only now; the address that callers are told follows it where none was configured. */
+/** With PORT 0 the port is known only now. PUBLIC_URL is then derived from it, unless it is configured. */
 function withPort(config: Config, port: number): Config {
   if (config.http.port === port) return config;
   const isDefault = config.http.publicUrl === `http://127.0.0.1:${config.http.port}`;

@@ -7,7 +7,7 @@ import {
   ResponseSubscriptionResolver,
 } from '../../subscriptions/index.js';
 
-/** What the schema is built with besides its own resolvers: the import direction keeps subscriptions out of `schema/`. */
+/** Resolvers of subscriptions, for the building of the schema. `schema/` cannot import them itself (import directions). */
 export const subscriptionResolvers: readonly ResolverClass[] = [
   AgentRunSubscriptionResolver,
   ChatSubscriptionResolver,

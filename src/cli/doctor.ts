@@ -8,7 +8,7 @@ import type { Database } from '../database/index.js';
 import { createKafkaClient, disconnect } from '../events/index.js';
 import { openFiles } from '../files/index.js';
 import { createModelCatalogue } from '../models/index.js';
-import { askUpstream, createProviderRegistry, readProvidersFile } from '../providers/index.js';
+import { probeUpstream, createProviderRegistry, readProvidersFile } from '../providers/index.js';
 import type { UpstreamSettings } from '../providers/index.js';
 import { createCliLogger } from './session.js';
 import { LOOK } from './doctor.queries.js';
@@ -62,7 +62,7 @@ async function lookAtUpstream(upstream: UpstreamSettings): Promise<string> {
   // Its query may hold a key.
   const address = `${origin}${pathname === '/' ? '' : pathname}`;
   const signal = AbortSignal.timeout(ANSWER_MS);
-  const answer = await askUpstream(upstream, signal).catch((error: unknown) => {
+  const answer = await probeUpstream(upstream, signal).catch((error: unknown) => {
     const reason = signal.aborted ? `no answer within ${ANSWER_MS / 1000} s` : reasonOf(error);
     throw new Error(`${address} does not answer: ${reason}`, { cause: error });
   });

@@ -1,7 +1,7 @@
 import type { Sql, Database } from '../database/index.js';
 import { LIST_DEAD_LETTERS, REPLAY_DEAD_LETTERS } from './event.queries.js';
 
-/** A row of `dead_letters`: what a consumer of an installation without Kafka could not take. */
+/** A row of `dead_letters`: an event that a consumer could not handle, in an installation without Kafka. */
 export interface TableLetter {
   /** bigint as text. */
   id: string;

@@ -5,13 +5,15 @@ import type { BusMessage } from './events.types.js';
 /** A subscriber's function, as given to `Bus.subscribe`. */
 export type BusHandler = (message: BusMessage) => Promise<void> | void;
 
-/** How often and after which pauses a handler that threw is called again: it rides out a restart of PostgreSQL. */
+/** The pauses before a failed handler is called again. Together they are longer than a restart of PostgreSQL. */
 const RETRY_DELAYS_MS = [50, 250, 1_000, 3_000];
 
-/** What a subscriber's last message came to. */
+/** The result of a subscriber's last message. */
 export interface RetryState {
-  /** The last message ended among the dead letters: until one is taken, no other is tried more than once, else a broken handler
-   * would hold up everything behind it. */
+  /**
+   * The last message became a dead letter. Until one succeeds, each message is tried only once; otherwise a broken handler would block all later
+   * messages.
+   */
   exhausted: boolean;
 }
 
@@ -19,7 +21,7 @@ export interface RetryState {
 export interface Delivery {
   message: BusMessage;
   handler: BusHandler;
-  /** Named groups: keeps what the handler could not take. Its own fault is the caller's. */
+  /** Named groups: stores a message that the handler could not handle. Its own error is passed to the caller. */
   deadLetter: (error: unknown) => Promise<void>;
   /** One for each subscriber. */
   retryState: RetryState;
@@ -47,7 +49,7 @@ export async function deliver({ message, handler, deadLetter, retryState, beat }
   }
 }
 
-/** Broadcasts are hints: what a handler throws is logged, nothing is retried. */
+/** Broadcasts are only hints: an error of a handler is logged, and nothing is retried. */
 export async function deliverBroadcast(
   message: BusMessage,
   handler: BusHandler,
@@ -60,7 +62,7 @@ export async function deliverBroadcast(
   }
 }
 
-/** What is kept of a handler's fault. */
+/** The text of a handler's error that is stored. */
 export function reasonOf(error: unknown): string {
   return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, 2_000);
 }

@@ -3,7 +3,7 @@ import type { Statement } from '../database/database.types.js';
 
 export const TAKE_OUTBOX: Statement = {
   name: 'outbox_take',
-  // What it deletes was published, and what it answers stays in the table.
+  // It deletes published rows only, and the rows that it returns stay in the table.
   repeatable: true,
   text: `SELECT id::text, topic, key, event ->> 'id' AS event_id, event ->> 'type' AS event_type, event::text AS json
     FROM penstock_outbox_take($1, $2, $3, $4::bigint[], $5::bigint[])`,

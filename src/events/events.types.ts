@@ -7,7 +7,7 @@ export interface EventEnvelope {
   id: string;
   /** `job.progress`, `run.step`, `generation.completed` … */
   type: string;
-  /** From 1 for each job or run, without a hole; absent on `events`. */
+  /** Counts from 1 for each job or run, without gaps; absent on `events`. */
   sequence?: number;
   orgId: string;
   /** ISO 8601. */
@@ -27,7 +27,7 @@ export interface BusMessage {
   /** Job id, run id or organisation id: order holds within a key. */
   key: string;
   event: EventEnvelope;
-  /** The same event unread, where it is published as it was stored. */
+  /** The same event as stored JSON text, if it is published unchanged. */
   stored?: StoredEvent;
   /** Further headers of the Kafka message (`traceparent`). */
   headers?: Record<string, string>;

@@ -11,7 +11,7 @@ interface TakenRow {
   json: string;
 }
 
-/** A row of the outbox, as a message: its event is read only where somebody asks for it. */
+/** A row of the outbox as a message. Its JSON is parsed only on demand. */
 export class OutboxRow implements BusMessage {
   /** bigint as text. */
   readonly id: string;
@@ -32,25 +32,25 @@ export class OutboxRow implements BusMessage {
   }
 }
 
-/** What is asked of the outbox in one round trip. */
+/** The parameters of one round trip to the outbox. */
 export interface Taking {
-  /** Rows at most, oldest first; 0 gives the lease up. */
+  /** Most rows to take, oldest first; 0 gives the lease up. */
   limit: number;
-  /** How long nobody else publishes. */
+  /** How long the lease lasts, during which no other relay publishes. */
   leaseMs: number;
-  /** Rows that leave the table. */
+  /** Published rows to delete. */
   published: string[];
-  /** Rows in hand, which do not come again. */
+  /** Rows that this relay has already taken; they are not returned again. */
   held: string[];
 }
 
 /** The outbox as one relay sees it. */
 export interface Outbox {
-  /** Empty also while another relay publishes. */
+  /** Empty also while another relay has the lease. */
   take(taking: Taking): Promise<OutboxRow[]>;
 }
 
-/** PostgreSQL's own spelling: quoting each number of thousands cost more than sending them. */
+/** An array literal written by hand: the driver's quoting of thousands of numbers takes longer than sending them. */
 const arrayOf = (ids: string[]): string => `{${ids.join(',')}}`;
 
 /** @param relayId unique for each relay */

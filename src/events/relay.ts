@@ -21,20 +21,22 @@ export interface RelayOptions {
   render?: (event: EventEnvelope) => EventEnvelope['data'];
   /** Rows of one publication. Default 1,000. */
   batchSize?: number;
-  /** How long the right to publish holds without being renewed; after a relay that died in a publication nobody publishes for that long.
-   * Default 20,000. */
+  /** Duration of the lease on publishing. After a relay died while publishing, nobody publishes for this long. Default 20,000. */
   leaseMs?: number;
-  /** Between looks without a hint. Default 2,000. */
+  /** Interval of polls without a notification. Default 2,000. */
   pollMs?: number;
-  /** Least time between two looks: under load, events of so long share one publication. The first after a quiet time goes at once. Default 25. */
+  /**
+   * Least time between two polls: under load, the events of this time share one publication. The first event after an idle time is published
+   * immediately. Default 25.
+   */
   paceMs?: number;
   /** The longest pause after a failed publication. Default 2,000. */
   maxBackoffMs?: number;
 }
 
 /**
- * Publishes the outbox, at least once and in order within a key. A row leaves the table only after the bus took it; where the bus is
- * away the rows wait, and one warning is logged for the outage.
+ * Publishes the outbox, at least once and in order within a key. A row is deleted only after the bus has accepted it. While the bus is away the
+ * rows wait, and one warning is logged for the outage.
  */
 export function createRelay(options: RelayOptions): Relay {
   return new OutboxRelay(options);
@@ -42,11 +44,11 @@ export function createRelay(options: RelayOptions): Relay {
 
 class OutboxRelay implements Relay {
   private readonly outbox: Outbox;
-  /** Published, still in the table: they leave it when more are taken. */
+  /** Published rows that are still in the table; they are deleted when the next rows are taken. */
   private published: string[] = [];
   private failures = 0;
   private hinted = false;
-  /** The next look is due within the pace. */
+  /** The next poll waits for `paceMs`. */
   private pacing = false;
   private lastLook = Number.NEGATIVE_INFINITY;
   private closed = false;
@@ -61,7 +63,7 @@ class OutboxRelay implements Relay {
   start(): void {
     this.offHint = this.options.database.hints.on('outbox', () => {
       this.hinted = true;
-      // While the bus is away a hint does not shorten the pause between attempts.
+      // While the bus is away, a notification does not shorten the pause between attempts.
       if (this.failures === 0) this.runPaced();
     });
     this.run();
@@ -100,7 +102,7 @@ class OutboxRelay implements Relay {
     if (this.closed) return;
     const { pollMs = 2_000, maxBackoffMs = 2_000 } = this.options;
     if (this.timer) clearTimeout(this.timer);
-    // What was published leaves the table, and the lease is given up, with the next look.
+    // The next poll deletes the published rows and gives the lease up.
     this.pacing = this.failures === 0 && (this.hinted || this.published.length > 0);
     const idle = this.pacing ? this.paceMs : pollMs;
     const delay = this.failures > 0 ? Math.min(maxBackoffMs, 50 * 2 ** Math.min(this.failures, 10)) : idle;
@@ -131,7 +133,7 @@ class OutboxRelay implements Relay {
       if (rows.length === 0) return;
       const ids = rows.map((row) => row.id);
       next = rows.length >= limit && !this.closed ? this.take(limit, ids) : null;
-      // Its fault is looked at when its turn comes.
+      // Its error is handled when it is awaited.
       next?.catch(() => undefined);
       try {
         await bus.publish(rows.map((row) => this.toMessage(row)));
@@ -155,7 +157,7 @@ class OutboxRelay implements Relay {
     }
   }
 
-  /** What refers to no file is published as it stands. */
+  /** An event without file references is published unchanged. */
   private toMessage(row: OutboxRow): BusMessage {
     const { render } = this.options;
     const { json } = row.stored;

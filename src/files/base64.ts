@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** Characters that are looked at before the event loop gets its turn: about a millisecond. */
+/** Characters that are decoded in one turn of the event loop: about a millisecond. */
 const SLICE = 262_144;
-/** Already as everybody reads it. */
+/** Plain base64, which Buffer decodes without further checks. */
 const CLEAN = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** What a byte is in base64: a digit of both alphabets, of one of the two, padding, a blank, a line break. */
+/** The class of a byte in base64: a digit of both alphabets, a digit of one alphabet, padding, a blank, or a line break. */
 const NOTHING = 0;
 const DIGIT = 1;
 const STANDARD = 2;
@@ -23,7 +23,7 @@ const KINDS = Uint8Array.from({ length: 256 }, (_, code) => {
   return /[\r\n\f]/.test(character) ? BREAK : NOTHING;
 });
 
-/** Reads digits slice by slice; what stands between them is judged across the slices' ends. */
+/** Reads digits slice by slice. Blanks and padding are also checked across the ends of slices. */
 class DigitReader {
   digits = 0;
   private alphabets = 0;
@@ -32,7 +32,7 @@ class DigitReader {
 
   constructor(private readonly blanks: boolean) {}
 
-  /** @returns the slice's digits, or null where it is no base64 */
+  /** @returns the slice's digits, or null if it is not base64 */
   read(bytes: Buffer): string | null {
     let length = 0;
     for (let at = 0; at < bytes.length; at += 1) {
@@ -51,7 +51,7 @@ class DigitReader {
     return bytes.toString('latin1', 0, length);
   }
 
-  /** Whether all that was read can stand for bytes. */
+  /** Whether the digits read so far are complete base64. */
   isWhole(): boolean {
     const mixed = (this.alphabets & STANDARD) !== 0 && (this.alphabets & URL_SAFE) !== 0;
     return this.digits > 0 && this.digits % 4 !== 1 && !mixed;
@@ -59,10 +59,11 @@ class DigitReader {
 }
 
 /**
- * Strict: what is no base64 is refused instead of decoded to something else. Either alphabet is taken, with and without padding, and line breaks
- * with blanks beside them, as mail programs and indented files have them. Takes linear time and holds the event loop for no slice longer.
+ * Decodes base64 strictly: invalid input is refused, not decoded to something else. Accepts both alphabets (base64 and base64url), with and
+ * without padding, and line breaks with blanks around them, as in mail and indented files. Takes linear time, and blocks the event loop for at
+ * most one slice.
  * @param options.blanks blanks may be anywhere, as in a URL
- * @returns null for what is none
+ * @returns null for input that is not base64
  */
 export async function decodedBase64(
   text: string,
@@ -74,7 +75,7 @@ export async function decodedBase64(
   let rest = '';
   for (let from = 0; from < text.length; from += SLICE) {
     if (from > 0) await turn();
-    // As UTF-8, where nothing beyond ASCII looks like a digit.
+    // Encoded as UTF-8, in which no byte of a non-ASCII character is a base64 digit.
     const read = reader.read(Buffer.from(text.slice(from, from + SLICE), 'utf8'));
     if (read === null) return null;
     const digits = rest + read;

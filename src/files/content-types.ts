@@ -52,7 +52,7 @@ export function extensionOf(contentType: string | null): string {
 const ascii = (bytes: Uint8Array, start: number, length: number) =>
   Buffer.from(bytes.subarray(start, start + length)).toString('latin1');
 
-/** Judges a file by its first bytes, never by a name or a header. Null where unknown. */
+/** Detects a file's type by its first bytes, never by a name or a header. Null if unknown. */
 export function detectContentType(bytes: Uint8Array): string | null {
   if (ascii(bytes, 0, 8) === '\x89PNG\r\n\x1a\n') return 'image/png';
   if (ascii(bytes, 0, 3) === '\xff\xd8\xff') return 'image/jpeg';

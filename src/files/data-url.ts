@@ -6,7 +6,7 @@ const BASE64 = /;\s*base64\s*$/i;
 
 export const isDataUrl = (value: string): boolean => /^data:/i.test(value);
 
-/** The bytes that a `data:` URL holds; null where it is none, or broken. Its declared type is nobody's matter: files are judged by content. */
+/** The bytes of a `data:` URL; null if it is not a valid one. Its declared type is ignored: the type is detected from the content. */
 export async function dataUrlBytes(value: string): Promise<Buffer | null> {
   const comma = value.indexOf(',');
   const head = value.slice(0, comma);

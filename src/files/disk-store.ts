@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { absent } from './absent.js';
+import { ifMissing } from './if-missing.js';
 import type { FileKey, FileStore } from './store.types.js';
 
 const MARKER = 'installation';
@@ -14,7 +14,7 @@ export interface DiskStoreOptions {
 
 /** Files under a folder: `<organisation>/<two characters of the id>/<id>.<extension>`, written in the spool folder and renamed into place. */
 export function createDiskStore({ folder, spoolFolder }: DiskStoreOptions): FileStore {
-  // An id ends in randomness, so that its last two characters spread the files evenly.
+  // The end of an id is random, so its last two characters distribute the files evenly over folders.
   const pathOf = (key: FileKey) => join(folder, key.orgId, key.id.slice(-2), `${key.id}.${key.extension}`);
 
   const settle = async (temporary: string, path: string): Promise<void> => {
@@ -48,15 +48,15 @@ export function createDiskStore({ folder, spoolFolder }: DiskStoreOptions): File
       await syncFile(path);
       await settle(path, pathOf(key));
     },
-    size: async (key) => await stat(pathOf(key)).then((found) => found.size, absent(null)),
-    read: async (key) => await readFile(pathOf(key)).catch(absent(null)),
+    size: async (key) => await stat(pathOf(key)).then((found) => found.size, ifMissing(null)),
+    read: async (key) => await readFile(pathOf(key)).catch(ifMissing(null)),
     async stream(key, range) {
-      const file = await open(pathOf(key)).catch(absent(null));
+      const file = await open(pathOf(key)).catch(ifMissing(null));
       return file?.createReadStream(range ?? {}) ?? null;
     },
     remove: async (key) => await rm(pathOf(key), { force: true }),
     async readInstallation() {
-      const text = await readFile(join(folder, MARKER), 'utf8').catch(absent(null));
+      const text = await readFile(join(folder, MARKER), 'utf8').catch(ifMissing(null));
       return text === null ? null : text.trim();
     },
     writeInstallation: async (id) => await write(join(folder, MARKER), Buffer.from(`${id}\n`)),

@@ -11,7 +11,7 @@ export interface FileHandlerOptions {
   logger: Logger;
 }
 
-/** Answers requests under `/files/`. No key, no rate limit, no query: the signature is the permission (decisions 9). */
+/** Answers requests under `/files/`. It needs no key, no rate limit and no database query: the signature is the permission (decisions 9). */
 export type FileHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export function createFileHandler(options: FileHandlerOptions): FileHandler {
@@ -19,7 +19,7 @@ export function createFileHandler(options: FileHandlerOptions): FileHandler {
     try {
       await serve(options, request, response);
     } catch (error) {
-      // A reader that leaves is no fault of ours.
+      // A client that disconnects is not an error.
       if (!response.destroyed && !response.headersSent) refuse(request, response, 500);
       else response.destroy();
       if (!isPrematureClose(error)) options.logger.error({ err: error }, 'a stored file could not be served');
@@ -76,9 +76,10 @@ async function send({ store, key, size, request, response }: Sending): Promise<v
   }
   const bytes = await store.stream(key, range ?? undefined);
   if (bytes === null) return refuse(request, response, 404);
-  // A pipeline to a reader who has left already would not end its source.
+  // A pipeline into a closed response would not close its source.
   if (response.destroyed) return void bytes.destroy();
-  // Most of Node's ten listeners to a close are pipeline's own: with a log line, a metric and a span there would be more, and Node would call it a leak.
+  // `pipeline` adds most of the ten `close` listeners that Node allows; with those of the log, the metrics and the span there are more, and Node
+  // would warn of a leak.
   response.setMaxListeners(0);
   await pipeline(bytes, response);
 }
@@ -88,10 +89,10 @@ function etagOf(key: FileKey): string {
   return `"${key.id}"`;
 }
 
-/** What a tag may begin with and still be known (RFC 9110, 13.1.2); for If-Match a weak one is none (13.1.1). */
+/** The prefix of a weak ETag. If-None-Match compares weakly (RFC 9110, 13.1.2); for If-Match a weak tag never matches (13.1.1). */
 const WEAK = /^W\//;
 
-/** `*`, or a list of tags. */
+/** Whether a condition (`*` or a list of tags) includes the ETag. */
 function isListed(condition: string, etag: string, ignored = /^$/): boolean {
   return condition.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(ignored, '')));
 }
@@ -102,7 +103,7 @@ function setHeaders(response: ServerResponse, key: FileKey, expires: number): vo
     'Content-Type': contentTypeOf(key.extension),
     'Content-Disposition': `inline; filename="${key.id}.${key.extension}"`,
     'X-Content-Type-Options': 'nosniff',
-    // A stored file runs nothing and frames nothing, whatever is in it.
+    // A stored file must not run scripts or load frames, whatever it contains.
     'Content-Security-Policy':
       "default-src 'none'; style-src 'unsafe-inline'; media-src 'self'; img-src 'self'; sandbox",
     'Cross-Origin-Resource-Policy': 'cross-origin',
@@ -114,7 +115,10 @@ function setHeaders(response: ServerResponse, key: FileKey, expires: number): vo
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 }
 
-/** One range is served; several, or another unit, are answered whole, as RFC 9110 allows. Only a GET has one (14.2). */
+/**
+ * Parses a single range. Several ranges, or another unit, are ignored and the whole file is sent, as RFC 9110 allows. Only a GET can have a range
+ * (14.2).
+ */
 function parseRange(
   request: IncomingMessage,
   key: FileKey,

@@ -3,7 +3,10 @@ import type { InferEntity } from '@mikro-orm/postgresql';
 import { tenantFilter } from '../database/index.js';
 import type { StoredFile } from './files.types.js';
 
-/** A stored file; its bytes lie in the file store under the id. It is written by a statement that counts what is stored (file.queries.ts). */
+/**
+ * A stored file. Its bytes are in the file store under its id. It is inserted by a statement that also checks the storage limit
+ * (file.queries.ts).
+ */
 export const FileEntity = defineEntity({
   name: 'File',
   tableName: 'files',
@@ -16,7 +19,7 @@ export const FileEntity = defineEntity({
     width: p.integer().nullable(),
     height: p.integer().nullable(),
     durationSeconds: p.double().nullable(),
-    /** The job or the run that it is removed with. */
+    /** The job or the run with which the file is removed. */
     jobId: p.text().nullable(),
     runId: p.text().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),

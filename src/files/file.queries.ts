@@ -1,9 +1,9 @@
-/** Statements of stored files that are mechanisms; all else goes through their entity (file.entity.ts). */
+/** Statements of stored files that check limits, bind the store or find files to remove; all else goes through the entity (file.entity.ts). */
 
-/** A new file's row, where the organisation has room for it: of many at once no more are stored than fit. */
+/** Inserts a file's row if the organisation's storage limit allows it. The check also holds for simultaneous inserts. */
 export const SAVE = 'SELECT penstock_file_save($1, jsonb_populate_record(NULL::files, $2::jsonb)) AS fits';
 
-/** What an organisation has stored: asked for by every call that would store something. */
+/** How much an organisation has stored; every call that stores something reads it. */
 export const USE = {
   name: 'storage_use',
   text: `SELECT
@@ -14,37 +14,40 @@ export const USE = {
     FROM stored_bytes WHERE org_id = $1`,
 };
 
-/** Of several first starts one binds the store to the installation; the others wait for it. */
+/** If several processes start for the first time at once, one binds the store to the installation and the others wait. */
 export const BIND_STORE =
   'INSERT INTO file_store (installation_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING installation_id';
 
 /**
- * Files of work that came to nothing: inputs and unfinished outputs of a job that failed, was cancelled or was never made, and what was attached
- * to such a run. What a run's tools made stays with its steps, which were paid for; so does what something else refers to.
+ * Files of failed work: inputs and unfinished outputs of a job that failed, was cancelled or was never created, and attachments of such a run.
+ * Files that a run's tools made are kept, since they were paid for; so are files that something else refers to.
  */
 const REFERRED = 'EXISTS (SELECT 1 FROM knowledge_files k WHERE k.file_id = f.id)';
 const ATTACHED = `r.attachments @> jsonb_build_array(jsonb_build_object('fileId', f.id))`;
 const OVER = `('failed', 'cancelled')`;
 
-/** Of one job or run, whose id is `$1`. */
-export const UNNEEDED = `
+/** The files of one failed job or run, whose id is `$1`. */
+export const FILES_OF_FAILED_WORK = `
   SELECT f.id FROM files f LEFT JOIN jobs j ON j.id = f.job_id
     WHERE f.job_id = $1 AND (j.id IS NULL OR j.status IN ${OVER}) AND NOT ${REFERRED}
   UNION ALL SELECT f.id FROM files f LEFT JOIN agent_runs r ON r.id = f.run_id
     WHERE f.run_id = $1 AND (r.id IS NULL OR (r.status IN ${OVER} AND ${ATTACHED})) AND NOT ${REFERRED}`;
 
-/** Of all that has ended: what a process that died left. */
-const ALL_UNNEEDED = `
+/** The files of all failed work, for those that a crashed process left. */
+const FILES_OF_ALL_FAILED_WORK = `
   SELECT f.id, f.org_id, f.extension FROM files f JOIN jobs j ON j.id = f.job_id
     WHERE j.status IN ${OVER} AND NOT ${REFERRED}
   UNION ALL SELECT f.id, f.org_id, f.extension FROM files f JOIN agent_runs r ON r.id = f.run_id
     WHERE r.status IN ${OVER} AND ${ATTACHED} AND NOT ${REFERRED}`;
 
-/** How many {@link FORGOTTEN} finds at once. */
+/** Most rows that {@link ORPHANED_FILES} returns. */
 export const BATCH = 500;
 
-/** Files of jobs, runs and agents' knowledge that are no more, or never came to be, an hour after they were stored; of those that failed, at once. */
-export const FORGOTTEN = `SELECT g.id, g.org_id, g.extension FROM (
+/**
+ * Files of jobs, runs and knowledge that no longer exist or were never created, one hour after they were stored; and files of failed work,
+ * immediately.
+ */
+export const ORPHANED_FILES = `SELECT g.id, g.org_id, g.extension FROM (
   SELECT f.id, f.org_id, f.extension FROM files f
   WHERE f.job_id IS NOT NULL AND f.created_at < now() - interval '1 hour'
     AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = f.job_id)
@@ -54,5 +57,5 @@ export const FORGOTTEN = `SELECT g.id, g.org_id, g.extension FROM (
   UNION ALL SELECT f.id, f.org_id, f.extension FROM files f
   WHERE f.job_id IS NULL AND f.run_id IS NULL AND f.created_at < now() - interval '1 hour'
     AND NOT EXISTS (SELECT 1 FROM knowledge_files k WHERE k.file_id = f.id)
-  UNION ALL ${ALL_UNNEEDED}
+  UNION ALL ${FILES_OF_ALL_FAILED_WORK}
   ) g WHERE g.id <> ALL ($1) LIMIT ${BATCH}`;

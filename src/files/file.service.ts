@@ -4,7 +4,7 @@ import { notFound } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import { extensionOf } from './content-types.js';
 import { FileEntity, toStoredFile } from './file.entity.js';
-import { SAVE, UNNEEDED } from './file.queries.js';
+import { SAVE, FILES_OF_FAILED_WORK } from './file.queries.js';
 import type { FileService, StoredFile } from './files.types.js';
 import type { UrlSigner } from './signed-url.js';
 import { storageFull } from './storage.js';
@@ -17,12 +17,12 @@ export interface FileServiceOptions {
   database: Database;
   store: FileStore;
   signer: UrlSigner;
-  /** Read at each signing: with port 0 it is known only once the server listens. No trailing slash. */
+  /** A function, because with port 0 the address is known only when the server listens. Without a trailing slash. */
   publicUrl: () => string;
   logger: Logger;
 }
 
-/** The note that stands for a file in JSON that is stored: faces turn it into a signed URL with {@link FileService.sign}. */
+/** The reference to a file in stored JSON. The APIs replace it by a signed URL with {@link FileService.sign}. */
 export function fileReference(file: { id: string; extension: string }): { $file: string } {
   return { $file: `${file.id}.${file.extension}` };
 }
@@ -73,9 +73,9 @@ export function createFileService({
         : null;
     },
     remove: (orgId, ids) => remove({ database, store, logger }, orgId, ids),
-    removeUnneeded: (orgId, workId) =>
+    removeFilesOfFailedWork: (orgId, workId) =>
       removeQuietly(async () => {
-        const rows = await database.tenantQuery<{ id: string }>(orgId, UNNEEDED, [workId]);
+        const rows = await database.tenantQuery<{ id: string }>(orgId, FILES_OF_FAILED_WORK, [workId]);
         const ids = rows.map(({ id }) => id);
         await remove({ database, store, logger }, orgId, ids);
       }, logger),
@@ -92,18 +92,18 @@ function createSaving(
   const { database, store, logger } = stored;
   return async ({ jobId = null, runId = null, limitBytes = -1, ...input }) => {
     const file = describe(input);
-    // The row first: nobody would know of bytes that a process wrote before it died. A row whose bytes did not come goes as any other.
+    // The row is written before the bytes: bytes without a row could not be found after a crash. A row without bytes is removed by the sweep.
     const row = JSON.stringify({ ...rowOf(file), job_id: jobId, run_id: runId });
     const [saved] = await database.tenantQuery<{ fits: boolean }>(file.orgId, SAVE, [limitBytes, row]);
     if (saved?.fits !== true) throw storageFull();
     try {
       await ('bytes' in input ? store.put(file, input.bytes) : store.adopt(file, input.path));
     } catch (error) {
-      // Its bytes count as long as the row is there.
+      // The bytes count towards the limit as long as the row exists.
       await removeQuietly(() => remove(stored, file.orgId, [file.id]), logger);
       throw error;
     }
-    // The agent whose run makes it may have been deleted meanwhile, with all of its files.
+    // The agent may have been deleted meanwhile, with the rows of all its files.
     if ((await find(file.orgId, file.id)) === null) await store.remove(file);
     return file;
   };
@@ -111,14 +111,14 @@ function createSaving(
 
 async function removeQuietly(removal: () => Promise<void>, logger: Logger): Promise<void> {
   await removal().catch((error: unknown) => {
-    logger.warn({ err: error }, 'unneeded files could not be removed; the retention will remove them');
+    logger.warn({ err: error }, 'files of failed work could not be removed; the next sweep removes them');
   });
 }
 
 async function remove({ database, store, logger }: Stored, orgId: string, ids: string[]): Promise<void> {
   const known = ids.filter((id) => ID.test(id));
   if (known.length === 0) return;
-  // Bytes first: what is interrupted in between is a row without bytes, which the sweep finds again (retention.ts).
+  // The bytes are deleted first: after a crash in between there is a row without bytes, which the sweep finds (retention.ts).
   const rows = await database.tenant(orgId, (em) => em.find(FileEntity, { id: { $in: known } }));
   const gone: string[] = [];
   const removeOne = async (file: StoredFile): Promise<void> => {
@@ -151,7 +151,7 @@ function describe(input: Parameters<FileService['save']>[0]): StoredFile {
   };
 }
 
-/** As {@link SAVE} takes it. */
+/** The columns of a file's row, as {@link SAVE} takes them. */
 function rowOf(file: StoredFile) {
   return {
     id: file.id,
@@ -165,7 +165,7 @@ function rowOf(file: StoredFile) {
   };
 }
 
-/** What `{"$file": "<id>.<extension>"}` refers to; null for any other value. */
+/** The file that `{"$file": "<id>.<extension>"}` refers to; null for any other value. */
 function referenceOf(node: unknown): { id: string; extension: string } | null {
   if (typeof node !== 'object' || node === null) return null;
   const [only, ...more] = Object.entries(node);
@@ -174,7 +174,7 @@ function referenceOf(node: unknown): { id: string; extension: string } | null {
   return id === undefined || extension === undefined ? null : { id, extension };
 }
 
-/** A copy of a JSON value. @param replace answers what stands for a node, or undefined for one that is walked */
+/** Copies a JSON value and replaces nodes. @param replace returns the replacement of a node, or undefined to descend into it */
 function replaceNodes<T>(value: T, replace: (node: unknown) => string | undefined): T {
   const walk = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(walk);

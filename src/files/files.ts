@@ -17,7 +17,7 @@ import type { FileStore } from './store.types.js';
 export interface FilesOptions {
   config: Pick<Config, 'dataDir' | 'files'> & { http: { publicUrl: string } };
   database: Database;
-  /** The signing secret in force, and the previous one where a change is under way. */
+  /** The current signing secret, and the previous one during a change. */
   signing: { current: string; previous: string | null };
   logger: Logger;
 }
@@ -28,7 +28,7 @@ export interface Files {
   /** For GET and HEAD under `/files/`. */
   handler: FileHandler;
   store: FileStore;
-  /** Where uploads lie until they are kept; what a process that died left there goes after an hour. */
+  /** Folder of running uploads. Files that a crashed process left there are deleted after an hour. */
   spoolFolder: string;
   /** Starts removing files of forgotten jobs. Workers do this. */
   startRetention(): void;
@@ -36,7 +36,7 @@ export interface Files {
 }
 
 /**
- * Opens the store and checks that it is this installation's (decisions 9).
+ * Opens the store and checks that it belongs to this installation (decisions 9).
  * @throws FileStoreError with a message for the operator
  */
 export async function openFiles({ config, database, signing, logger }: FilesOptions): Promise<Files> {

@@ -1,4 +1,4 @@
-/** A stored file's row. Rows store ids; URLs are signed whenever an answer is made (decisions 9). */
+/** A stored file's row. The database stores ids; URLs are signed when an answer is made (decisions 9). */
 export interface StoredFile {
   /** `file_…` */
   id: string;
@@ -12,11 +12,11 @@ export interface StoredFile {
   durationSeconds: number | null;
 }
 
-/** Bytes at hand, or a file in the spool folder, which may be moved away. */
+/** Bytes in memory, or a file in the spool folder, which the store may move. */
 export type FileSource = { bytes: Uint8Array } | { path: string; sizeBytes: number };
 
 export interface FileService {
-  /** Writes the row, then the bytes to the store. @throws quota_exceeded `Storage limit reached` where there is a limit */
+  /** Writes the row, then the bytes to the store. @throws ApiError quota_exceeded `Storage limit reached` */
   save(
     input: FileSource & {
       orgId: string;
@@ -26,11 +26,11 @@ export interface FileService {
       width?: number;
       height?: number;
       durationSeconds?: number;
-      /** The job whose input or output it is (made already or about to be): the file is removed when that job is forgotten. */
+      /** The job (created already or soon) whose input or output the file is. The file is removed together with that job. */
       jobId?: string;
-      /** The same for an agent's run: what was attached to it or made by its tools. */
+      /** The agent's run to which the file was attached, or whose tools made it. The file is removed together with that run. */
       runId?: string;
-      /** What the organisation may have stored in all, this file included; absent or -1: what was paid for is stored in any case. */
+      /** The organisation's storage limit, this file included. Absent or -1: no limit (results that were paid for are always stored). */
       limitBytes?: number;
     },
   ): Promise<StoredFile>;
@@ -41,28 +41,28 @@ export interface FileService {
   url(file: { orgId: string; id: string; extension: string }): string;
   /**
    * Replaces every `{"$file": "<id>.<extension>"}` of a JSON value by its signed URL, without a query.
-   * @param at signs also those addresses of the organisation again that stand in texts and opened then: a model that is told of a file
-   * writes its address into its own words, which are stored and outlive it
+   * @param at also renews signed addresses of the organisation inside texts, if they were valid at that time: a model copies a file's address
+   * into its answer, which is stored longer than the signature is valid
    */
   sign<T>(orgId: string, value: T, at?: Date): T;
   /** The file that a signed URL of this installation and organisation names, or null for any other URL. */
   resolveOwn(orgId: string, url: string): Promise<StoredFile | null>;
   /**
-   * Removes rows and bytes. What the store does not give up stays with its row, and goes with a later sweep once nothing refers to it: one
-   * object under a lock must not keep what it belonged to.
+   * Removes rows and bytes. If the store cannot delete an object, its row is kept and a later sweep tries again: one locked object must not block
+   * the deletion of the job or agent that it belonged to.
    */
   remove(orgId: string, ids: string[]): Promise<void>;
   /**
-   * Removes what was stored for a job or run that failed, was cancelled, or was refused and never made. Never rejects: what stays goes with a
-   * later sweep.
+   * Removes the files of a job or run that failed, was cancelled, or was refused before it was created. Never rejects: a later sweep removes what
+   * remains.
    */
-  removeUnneeded(orgId: string, workId: string): Promise<void>;
+  removeFilesOfFailedWork(orgId: string, workId: string): Promise<void>;
 }
 
 /** An input given by a caller as http(s) URL, `data:` URL or bare base64, fetched within the limits. */
 export interface FetchedInput {
   bytes: Buffer;
-  /** Judged by content (magic bytes), null where unknown. */
+  /** Detected from the content (magic bytes); null if unknown. */
   contentType: string | null;
 }
 
@@ -77,11 +77,11 @@ export interface InputFetcher {
     field: string;
     maxMb: number;
     signal?: AbortSignal;
-    /** When all that one call gives by address must be there ({@link inputDeadline}); default: 30 s from now. */
+    /** When all inputs of one call must have been read ({@link inputDeadline}); default: 30 s from now. */
     deadline?: number;
   }): Promise<FetchedInput>;
-  /** Only the form check, for fields that are passed on to an upstream. */
+  /** Checks only the URL's form, for fields that are passed to an upstream. */
   checkForm(value: string, field: string): void;
-  /** The form check of what `fetch` is to read later: this installation's own signed URLs pass, wherever it lives. */
+  /** Checks the form of an input that `fetch` will read later. This installation's own signed URLs pass, even on a private address. */
   checkInput(input: { orgId: string; value: string; field: string }): Promise<void>;
 }

@@ -9,7 +9,7 @@ export type { Files, FilesOptions } from './files.js';
 export type { FetchedInput, FileService, InputFetcher, StoredFile } from './files.types.js';
 export { createInputFetcher, inputDeadline, withinInputTime } from './input-fetcher.js';
 export { FileStoreError } from './installation.js';
-export { removeForgottenFiles } from './retention.js';
+export { removeOrphanedFiles } from './retention.js';
 export { createUrlSigner } from './signed-url.js';
 export { createStorage } from './storage.js';
 export type { Storage, StorageUse } from './storage.js';

@@ -12,11 +12,11 @@ const MAX_REDIRECTS = 3;
 const TOTAL_TIMEOUT_MS = 30_000;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
-/** For the inputs of one call: 30 s from now, as `performance.now()` tells time (decisions 1). */
+/** The deadline for reading the inputs of one call: 30 s from now, by `performance.now()` (decisions 1). */
 export const inputDeadline = (): number => performance.now() + TOTAL_TIMEOUT_MS;
 
 /**
- * Reads the inputs of one call: its caller has an answer 30 s from now (decisions 1), whatever they wait for.
+ * Runs the reading of a call's inputs with a limit of 30 s (decisions 1), whatever it waits for.
  * @throws ApiError unavailable where they could not be read in that time
  */
 export async function withinInputTime<T>(
@@ -32,7 +32,7 @@ export async function withinInputTime<T>(
   }
 }
 
-/** What is left for an input. @throws ApiError invalid_request where it is nothing */
+/** The time that is left to read an input. @throws ApiError invalid_request if none is left */
 function timeFor(request: FetchRequest): number {
   if (request.deadline === undefined) return TOTAL_TIMEOUT_MS;
   const left = request.deadline - performance.now();
@@ -74,7 +74,7 @@ export function createInputFetcher({ egress, files }: { egress: Egress; files: F
   };
 }
 
-/** Null where it takes longer than a download may. */
+/** Null if the download takes too long. */
 async function inTime<T>(work: Promise<T>, ms: number): Promise<T | null> {
   const over = new AbortController();
   const late = sleep(ms, null, { ref: false, signal: over.signal }).catch(() => null);
@@ -105,7 +105,7 @@ async function download(egress: Egress, request: FetchRequest): Promise<Buffer> 
 async function decode(request: FetchRequest): Promise<Buffer> {
   const { value, maxMb } = request;
   const isUrl = isDataUrl(value);
-  // A byte is three characters where it is percent-encoded, else four are three bytes, with line breaks after some.
+  // Percent-encoding has three characters for a byte; base64 has four for three bytes, plus line breaks.
   const isPercent = isUrl && !/;\s*base64\s*,/i.test(value.slice(0, 250));
   if ((isPercent ? value.length / 3 : (value.length * 3) / 4 / 1.1) > maxMb * MB + 200)
     throw tooLarge(request);
@@ -115,7 +115,7 @@ async function decode(request: FetchRequest): Promise<Buffer> {
   return bytes;
 }
 
-/** What was meant as an address and is none: without a scheme, or behind a blank. (Base64 may begin with two slashes too, as MP3 does.) */
+/** Looks like an invalid URL: without a scheme, or after a blank. (Base64 can begin with two slashes too; that of MP3 does.) */
 const ADDRESS_LIKE = /^\s*(?:\/\/|https?:)/i;
 
 function notData({ field, value }: FetchRequest): ApiError {

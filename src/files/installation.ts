@@ -19,7 +19,7 @@ export class FileStoreError extends Error {
  */
 export async function bindStore(database: Database, store: FileStore): Promise<void> {
   const found = await store.readInstallation();
-  // The row's insert makes concurrent first starts wait for each other.
+  // Simultaneous first starts wait for each other at the insert of this row.
   await database.allTenants(async (em) => {
     const installation = await em.findOne(InstallationEntity, { onlyOne: true });
     if (installation === null)

@@ -2,13 +2,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 
 const PERCENT = 0x25;
 const BROKEN = /%(?![0-9a-f]{2})/i;
-/** Characters that are looked at before the event loop gets its turn: about two milliseconds. */
+/** Characters that are decoded in one turn of the event loop: about two milliseconds. */
 const SLICE = 262_144;
 
 /** Of `0` to `9`, `A` to `F` and `a` to `f`, by their codes. */
 const hexDigit = (code = 0): number => (code & 0xf) + (code >> 6) * 9;
 
-/** Where a slice ends: neither inside a percent sign's digits nor between the halves of a surrogate pair. */
+/** The end of a slice: never inside a percent escape or a surrogate pair. */
 function sliceEnd(text: string, from: number): number {
   const end = from + SLICE;
   if (end >= text.length) return text.length;
@@ -18,7 +18,7 @@ function sliceEnd(text: string, from: number): number {
   return code >= 0xd800 && code < 0xdc00 ? end - 1 : end;
 }
 
-/** The bytes that a percent-encoded text stands for, characters beyond ASCII as UTF-8; null where a `%` has no two hex digits. */
+/** Decodes percent-encoded text to bytes; non-ASCII characters become UTF-8. Null if a `%` is not followed by two hex digits. */
 export async function percentDecoded(text: string): Promise<Buffer | null> {
   const parts: Buffer[] = [];
   for (let from = 0, end = 0; from < text.length; from = end) {

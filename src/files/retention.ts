@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
 import { FileEntity } from './file.entity.js';
-import { BATCH, FORGOTTEN } from './file.queries.js';
+import { BATCH, ORPHANED_FILES } from './file.queries.js';
 import type { FileStore } from './store.types.js';
 
 const INTERVAL_MS = 600_000;
@@ -12,23 +12,23 @@ interface Forgotten {
   extension: string;
 }
 
-/** So many in a row that a store refuses: then it is the store that is at fault, and the next sweep asks again. */
+/** After this many failures in a row the store itself is taken to be unavailable; the next sweep tries again. */
 const MAX_REFUSED = 50;
 
-/** Removes what nothing refers to any more; what the store refuses stays for the next time. @returns how many files went */
-export async function removeForgottenFiles(
+/** Removes files that nothing refers to. Files that the store cannot delete are kept for the next sweep. @returns the number of removed files */
+export async function removeOrphanedFiles(
   database: Database,
   store: FileStore,
   refused: (error: unknown, fileId: string) => void = () => undefined,
 ): Promise<number> {
   const kept: string[] = [];
   for (let removed = 0, inRow = 0; ;) {
-    const rows = await database.system.query<Forgotten>(FORGOTTEN, [kept]);
+    const rows = await database.system.query<Forgotten>(ORPHANED_FILES, [kept]);
     const gone: string[] = [];
     for (const row of rows) {
       if (inRow === MAX_REFUSED) break;
       try {
-        // Bytes first: a row without bytes is found again, bytes without a row are not.
+        // The bytes first: a row without bytes is found by the next sweep, bytes without a row are not.
         await store.remove({ orgId: row.org_id, id: row.id, extension: row.extension });
         gone.push(row.id);
         inRow = 0;
@@ -44,16 +44,16 @@ export async function removeForgottenFiles(
   }
 }
 
-/** Runs {@link removeForgottenFiles} now and then. @returns a function that stops it */
+/** Runs {@link removeOrphanedFiles} at intervals. @returns a function that stops it */
 export function startFileRetention(options: {
   database: Database;
   store: FileStore;
   logger: Logger;
 }): () => void {
   const sweep = () =>
-    removeForgottenFiles(options.database, options.store, (error, fileId) =>
-      options.logger.warn({ err: error, fileId }, 'a forgotten file could not be removed yet'),
-    ).catch((error: unknown) => options.logger.error({ err: error }, 'forgotten files could not be removed'));
+    removeOrphanedFiles(options.database, options.store, (error, fileId) =>
+      options.logger.warn({ err: error, fileId }, 'an orphaned file could not be removed yet'),
+    ).catch((error: unknown) => options.logger.error({ err: error }, 'orphaned files could not be removed'));
   const timer = setInterval(() => void sweep(), INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);

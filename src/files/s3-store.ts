@@ -10,7 +10,7 @@ import type { FileKey, FileStore } from './store.types.js';
 export interface S3Settings {
   /** `s3://bucket` or `s3://bucket/prefix`. */
   url: string;
-  /** Of the service, without the bucket (which comes first in the path): any S3-compatible one. */
+  /** The service's URL, without the bucket (which is the first part of the path). Any S3-compatible service. */
   endpoint: string;
   region: string;
   accessKeyId: string;
@@ -19,8 +19,8 @@ export interface S3Settings {
 
 const MARKER = 'installation';
 
-/** Null for an object that is not there; every other fault as it is. */
-function absent(error: unknown): null {
+/** Returns null if the object does not exist, and rethrows every other error. */
+function ifMissing(error: unknown): null {
   for (let fault = error; fault instanceof Error; fault = fault.cause)
     if (fault instanceof S3ServiceError && fault.status === 404) return null;
   throw error;
@@ -35,7 +35,7 @@ const absentMarker =
     throw new FileStoreError(`FILES_URL: there is no bucket ${new URL(url).hostname} at S3_ENDPOINT`);
   };
 
-/** What a start or `doctor` tells the operator. */
+/** The message for the operator, at a start and in `doctor`. */
 function unreadable(url: string, error: unknown): FileStoreError {
   let reason = error;
   while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause;
@@ -73,23 +73,23 @@ export function createS3Store(settings: S3Settings): FileStore {
       const bytes = await openAsBlob(path);
       await client.putObject(pathOf(key), bytes, undefined, undefined, undefined, bytes.size);
     },
-    size: async (key) => await client.getContentLength(pathOf(key)).catch(absent),
+    size: async (key) => await client.getContentLength(pathOf(key)).catch(ifMissing),
     async read(key) {
-      const bytes = await client.getObjectArrayBuffer(pathOf(key)).catch(absent);
+      const bytes = await client.getObjectArrayBuffer(pathOf(key)).catch(ifMissing);
       return bytes === null ? null : Buffer.from(bytes);
     },
     async stream(key, range) {
-      // The library's end is exclusive, ours is not.
+      // The library's end is exclusive, ours is inclusive.
       const answer = await client
         .getObjectRaw(pathOf(key), range === undefined, range?.start ?? 0, range && range.end + 1)
-        .catch(absent);
+        .catch(ifMissing);
       return answer?.body == null ? null : Readable.fromWeb(answer.body as ReadableStream);
     },
     async remove(key) {
-      await client.deleteObject(pathOf(key)).catch(absent);
+      await client.deleteObject(pathOf(key)).catch(ifMissing);
     },
     async readInstallation() {
-      // Raw, for the error's code: a bucket that is not there is a 404 too.
+      // The raw request gives the error's code: a missing bucket answers 404 too.
       const answer = await client.getObjectRaw(place(MARKER)).catch(absentMarker(settings.url));
       return answer === null ? null : (await answer.text()).trim();
     },

@@ -9,13 +9,13 @@ const REMEMBERED = 2_000;
 const PATH = /^\/files\/([a-z]+_[0-9a-z]{26})\/(file_[0-9a-z]{26})\.([a-z0-9]{1,8})$/;
 const DIGITS = /^\d{1,12}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/;
-/** What stands together in a text: an address ends at the latest where this does. */
+/** A run of characters that can be part of a URL; an address inside a text ends there at the latest. */
 const TOGETHER = /[^\s"'<>()[\]{}`\\|]+/g;
-/** Path and query of a signed address within it. */
+/** The path and query of a signed address within such a run. */
 const SIGNED =
   /\/files\/[a-z]+_[0-9a-z]{26}\/file_[0-9a-z]{26}\.[a-z0-9]{1,8}\?expires=\d{1,12}&signature=[0-9a-f]{64}(?!\w)/g;
 
-/** Why a URL names no file: it is none of ours, not signed by us, or its time is over. */
+/** The verdict on a URL: a file, or why not (not ours, wrong signature, expired). */
 export type UrlVerdict =
   | { kind: 'valid'; key: FileKey; expires: number }
   | { kind: 'expired'; key: FileKey; expires: number }
@@ -31,9 +31,9 @@ export interface UrlSigner {
   sign(key: FileKey): string;
   verify(pathname: string, query: URLSearchParams): UrlVerdict;
   /**
-   * The text with the organisation's addresses in it that opened `at` a time signed again; any other address is left as it is, also one that
-   * only holds such an address: its host would be told a signature.
-   * @param those `base`: what stands before their path
+   * Renews the organisation's signed addresses inside a text, if they were valid `at` that time. All other addresses stay unchanged, also one
+   * that contains a signed address as a part: otherwise another host would receive a new signature.
+   * @param those `base`: the address before their path
    */
   renew(text: string, those: RenewedAddresses): string;
 }
@@ -49,20 +49,20 @@ function keyOf(secret: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'penstock file urls', 32)));
 }
 
-/** Taken apart, or null where it is not the path of a stored file. */
+/** Parses the path of a stored file; null for any other path. */
 export function parseFilePath(pathname: string): FileKey | null {
   const [, orgId, id, extension] = PATH.exec(pathname) ?? [];
   return orgId === undefined || id === undefined || extension === undefined ? null : { orgId, id, extension };
 }
 
-/** @param secrets the one in force, and the previous one where a change is under way (verification only). */
+/** @param secrets the current one, and the previous one during a change (verification only). */
 export function createUrlSigner(
   secrets: { current: string; previous: string | null },
   now: () => number = Date.now,
 ): UrlSigner {
   const current = keyOf(secrets.current);
   const accepted = [current, ...(secrets.previous === null ? [] : [keyOf(secrets.previous)])];
-  // Who polls a job or lists files asks for the same address again, which holds for a day.
+  // Clients that poll a job or list files need the same address again, which stays equal for a day.
   const signatures = new LRUCache<string, string>({ max: REMEMBERED });
   const signatureOf = (signingKey: KeyObject, key: FileKey, expires: number) =>
     createHmac('sha256', signingKey).update(`${key.orgId}\n${key.id}\n${key.extension}\n${expires}`).digest();
@@ -87,7 +87,7 @@ export function createUrlSigner(
       if (!DIGITS.test(expiresText) || !SIGNATURE.test(signature)) return { kind: 'forged' };
       const expires = Number(expiresText);
       const given = Buffer.from(signature, 'hex');
-      // Every accepted key is tried, so that the time taken tells nothing.
+      // Compares with every accepted key, so that the time does not reveal which one matches.
       const matches = accepted.filter((accept) => timingSafeEqual(signatureOf(accept, key, expires), given));
       if (matches.length === 0) return { kind: 'forged' };
       return { kind: expires * 1000 <= now() ? 'expired' : 'valid', key, expires };

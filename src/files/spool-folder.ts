@@ -1,13 +1,14 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { absent } from './absent.js';
+import { ifMissing } from './if-missing.js';
 
-/** So long nobody writes to a file that is still to be kept. */
+/** A file that was not written to for this long is abandoned. */
 const STALE_MS = 3_600_000;
 
 /**
- * Where half-written files lie; a process that died leaves them there. Those that nobody has written to for an hour go now, and every hour.
+ * Cleans the folder of half-written files, which a crashed process leaves. Deletes files that nobody has written to for an hour, now and then
+ * every hour.
  * @returns a function that stops it
  */
 export async function tidySpoolFolder(folder: string, logger: Logger): Promise<() => void> {
@@ -22,8 +23,8 @@ export async function tidySpoolFolder(folder: string, logger: Logger): Promise<(
 }
 
 async function removeStale(folder: string): Promise<void> {
-  for (const name of await readdir(folder).catch(absent([]))) {
-    const found = await stat(join(folder, name)).catch(absent(null));
+  for (const name of await readdir(folder).catch(ifMissing([]))) {
+    const found = await stat(join(folder, name)).catch(ifMissing(null));
     if (found !== null && Date.now() - found.mtimeMs > STALE_MS)
       await rm(join(folder, name), { force: true });
   }

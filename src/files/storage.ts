@@ -8,15 +8,15 @@ export interface StorageUse {
   usedBytes: number;
   fileBytes: number;
   files: number;
-  /** Stored responses, and answers that are kept for an Idempotency-Key, for 24 hours. */
+  /** Stored responses, and answers stored for an Idempotency-Key, for 24 hours. */
   answerBytes: number;
   answers: number;
 }
 
-/** What organisations have stored, and whether more may come (decisions 1, step 7). Limits are bytes; -1 is none. */
+/** How much organisations have stored, and whether they may store more (decisions 1, step 7). Limits are bytes; -1 is unlimited. */
 export interface Storage {
   use(orgId: string): Promise<StorageUse>;
-  /** Null, or the refusal of an organisation that is at its limit already: for work whose size nobody knows before it is done and paid for. */
+  /** The refusal of an organisation that has reached its limit, else null. For work whose size is known only after it is done and paid for. */
   fault(orgId: string, limitBytes: number): Promise<ApiError | null>;
 }
 

@@ -15,11 +15,11 @@ export interface ByteRange {
   end: number;
 }
 
-/** Where bytes live: a folder, or later a bucket. Keys are checked by the caller; the bytes of a key never change. */
+/** Stores bytes: in a folder or in a bucket. The caller checks keys; the bytes of a key never change. */
 export interface FileStore {
   /** Durable once resolved, and whole or absent: an aborted write leaves nothing. */
   put(key: FileKey, bytes: Uint8Array): Promise<void>;
-  /** Puts a file that lies in the process's spool folder; it may be moved away from there. As durable and whole as `put`. */
+  /** Stores a file of the process's spool folder, which may be moved. As durable and atomic as `put`. */
   adopt(key: FileKey, path: string): Promise<void>;
   /** Null where there is no such file. */
   size(key: FileKey): Promise<number | null>;

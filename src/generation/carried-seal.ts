@@ -4,27 +4,27 @@ import { isFields } from '../providers/index.js';
 type Fields = Record<string, unknown>;
 
 const PURPOSE = 'penstock carried turns';
-/** Begins each of our seals, so that a maker's own text is told apart at once. */
+/** The prefix of our seals, which distinguishes them from providers' own signatures. */
 const MARK = 'pst1_';
 
-/** What an assistant's turn carries for the maker of its model, which wants it back verbatim. */
+/** Provider metadata of an assistant's message, which the provider needs back unchanged. */
 export interface Carried {
-  /** The model that answered: another would not understand it. */
+  /** The model that answered; another one could not read the metadata. */
   model: string;
-  /** Fields of a chat's message beside what it says: `reasoning_content`, `reasoning_details`, `extra_content` … */
+  /** Further fields of the message: `reasoning_content`, `reasoning_details`, `extra_content` … */
   message?: Fields;
   /** The same of its tool calls, by call id. */
   calls?: Record<string, Fields>;
 }
 
 /**
- * Carries what a turn holds for its maker through clients that keep only the fields they know: sealed in a reasoning item's
- * `encrypted_content`, a thinking block's `signature` or `redacted_thinking`'s `data` (beyond 11.9).
+ * Passes provider metadata through clients that keep only fields they know: encrypted in a reasoning item's `encrypted_content`, a thinking
+ * block's `signature` or `redacted_thinking`'s `data` (beyond 11.9).
  */
 export interface CarriedSeal {
   /** @param orgId the only organisation that can hand it back */
   seal(orgId: string, carried: Carried): string;
-  /** Null: another's seal (a maker's own, another installation's or organisation's, or no seal at all). It is ignored. */
+  /** Null if the text is not ours (a provider's own signature, or another installation's or organisation's seal). It is ignored. */
   open(orgId: string, sealed: unknown): Carried | null;
 }
 
@@ -47,7 +47,7 @@ export function createCarriedSeal(signing: { current: string; previous: string |
   };
 }
 
-/** Whether a text is a seal of an installation like this one, which no maker would understand. */
+/** Whether a text is a seal of a Penstock installation, which no provider could read. */
 export function isSeal(sealed: unknown): sealed is string {
   return typeof sealed === 'string' && sealed.startsWith(MARK);
 }
@@ -72,7 +72,7 @@ function isNothing(value: unknown): boolean {
 
 const OF_FUNCTION: ReadonlySet<string> = new Set(['name', 'arguments']);
 
-/** What a whole assistant message of the convention carries; null where it carries nothing. */
+/** The provider metadata of a whole assistant message; null if there is none. */
 export function carriedOf(model: string, message: Fields): Carried | null {
   const own = others(message);
   const calls: Record<string, Fields> = {};
@@ -94,7 +94,7 @@ export function carriedOf(model: string, message: Fields): Carried | null {
   };
 }
 
-/** An assistant message with what it carried in its place again. What it says itself stands. */
+/** Restores the provider metadata of an assistant message. Its own fields stay. */
 export function withCarried(message: Fields, { message: own = {}, calls = {} }: Carried): Fields {
   const { tool_calls: listed } = message;
   if (!Array.isArray(listed)) return { ...own, ...message };

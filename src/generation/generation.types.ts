@@ -46,14 +46,14 @@ export interface GenerationKind<Input> extends KindDescriptor {
     input: Input,
     job: { jobId: string },
   ): Promise<{ input: Input; fileIds: string[] }>;
-  /** What the price depends on and only the files tell (an estimate stores nothing). */
+  /** Reads from the files what the price depends on (an estimate stores nothing). */
   measure?(call: CallContext, input: Input): Promise<Input>;
   price(input: Input, model: Model): Amounts;
   /** The contract's inputParams with defaults filled in. */
   inputParams(input: Input, model: Model): Record<string, unknown>;
   /** Runs in a worker. */
   run(context: JobContext, input: Record<string, unknown>, model: Model): Promise<JobOutcome>;
-  /** Takes back what an upstream was ordered to make for a job that ended without it: `engine` as in the job's orders. @throws UpstreamError */
+  /** Cancels an upstream order of a job that ended without its result; `engine` as in the job's orders. @throws UpstreamError */
   withdraw?(engine: string, reference: string): Promise<void>;
   /** `data` of the synchronous answer where it is not the stored one (files still as references). */
   present?(job: Job, data: unknown): Promise<unknown>;
@@ -61,7 +61,7 @@ export interface GenerationKind<Input> extends KindDescriptor {
   usage(charged: Amounts, remaining: (bucket: Bucket) => number, job: Job): Record<string, unknown>;
 }
 
-/** What the kinds do their work with; each takes of it what it needs. */
+/** The dependencies of the kinds; each uses what it needs. */
 export interface JobKindOptions {
   providers: ProviderRegistry;
   upstreams: Upstreams;
@@ -70,7 +70,7 @@ export interface JobKindOptions {
   audio: Audio;
   imaging: Imaging;
   video: Video;
-  /** What the sandbox has said, for its transcriptions. */
+  /** Texts that the sandbox spoke, for its transcriptions. */
   spoken: SpokenTexts;
   logger: Logger;
 }
@@ -104,7 +104,7 @@ export interface ChatService {
   complete(call: CallContext, body: Record<string, unknown>): Promise<ChatCompletion>;
   stream(call: CallContext, body: Record<string, unknown>): Promise<ChatStream>;
   estimate(call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
-  /** The process ends: what is still under way fails now, streams charged for what was delivered, others for nothing. */
+  /** Ends all running calls, because the process stops: streams are charged for what was delivered, others for nothing. */
   stop(): void;
 }
 
@@ -113,4 +113,21 @@ export interface EmbeddingService {
   /** The REST answer `{object: "list", data, model, model_tier, usage}`. @throws ApiError in the order of decisions 1 */
   create(call: CallContext, body: Record<string, unknown>): Promise<Record<string, unknown>>;
   estimate(call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
+}
+
+/** Rerank (beyond 11.12): not a job. */
+export interface RerankService {
+  /** `{id, model, model_tier, results, usage}`, in the REST spelling. @throws ApiError in the order of decisions 1 */
+  create(call: CallContext, body: Record<string, unknown>): Promise<Record<string, unknown>>;
+  /** @throws ApiError */
+  estimate(call: CallContext, body: Record<string, unknown>): Estimate;
+}
+
+/** Moderations (beyond 11.12). */
+export interface ModerationService {
+  /** @throws ApiError not_found where no provider moderates, invalid_request, server_error */
+  create(
+    call: CallContext,
+    body: Record<string, unknown>,
+  ): Promise<{ id: string; model: string; results: unknown[] }>;
 }

@@ -48,7 +48,7 @@ export function jobHandlersOf(
     failureMessage: kind.job.failureMessage,
     ...(kind.withdraw === undefined ? {} : { withdraw: kind.withdraw }),
     async run(context) {
-      // The catalogue may have been read anew since the job was made.
+      // The catalogue may have been reloaded since the job was created.
       const model = models.find(context.job.model);
       if (model === null || !model.available)
         throw new ApiError('invalid_request', `Model not available: ${context.job.model}`, {

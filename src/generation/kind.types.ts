@@ -2,8 +2,8 @@ import type { Bucket } from '../contract/buckets.js';
 import type { Tier, TierFamily } from '../contract/words.js';
 
 /**
- * What is known of a kind of generation, as data: `<kind>/kind.ts` holds one, `kinds.ts` lists them, and every other list of kinds (scopes,
- * job tools, model types, windows, prices, estimates …) is derived from that.
+ * The descriptor of a kind of generation, as data: `<kind>/kind.ts` holds one, `kinds.ts` lists them, and every other list of kinds (scopes, job
+ * tools, model types, windows, prices, estimates …) is derived from that.
  */
 export interface KindDescriptor {
   /** The kind's one name: its models' type, its jobs' tool, its window, its ledger operations, what providers call their models of it. */
@@ -37,7 +37,11 @@ export interface KindDescriptor {
   /** The field of `EstimateInput` that asks for its price. */
   estimate: string;
   /** How a provider's model does the work: the method, and what telemetry calls the result. Null: it is none of one call (chat). */
-  capability: { method: string; operation: 'generate_content' | 'embeddings'; output: string | null } | null;
+  capability: {
+    method: string;
+    operation: 'generate_content' | 'embeddings' | 'rerank';
+    output: string | null;
+  } | null;
   /** Null: it answers at once and is not a job. */
   job: KindJob | null;
 }

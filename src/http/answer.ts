@@ -40,8 +40,8 @@ export function setRate(response: ServerResponse, rate: RateState | null): void 
   if (rate !== null) setAll(response, rateList(rate));
 }
 
-/** What every answer carries besides: the request's id, and that its type is meant. */
-export function setDress(response: ServerResponse, requestId: string): void {
+/** Sets the headers that every answer has: the request's id, and `X-Content-Type-Options: nosniff`. */
+export function setCommonHeaders(response: ServerResponse, requestId: string): void {
   setAll(response, dressList(requestId));
 }
 
@@ -52,8 +52,8 @@ export function sendAnswer(response: ServerResponse, answer: HttpAnswer): void {
   response.end(answer.body);
 }
 
-/** The same with what every answer carries: told in one list, headers cost half of what they cost set one by one. */
-export function sendDressed(
+/** Writes a whole answer together with the headers that every answer has. One list of headers costs half of what single `setHeader` calls cost. */
+export function sendWithCommonHeaders(
   response: ServerResponse,
   { requestId, rate }: Pick<CallContext, 'requestId' | 'rate'>,
   { status, headers, body }: HttpAnswer,
@@ -67,7 +67,7 @@ export function sendDressed(
   response.end(body);
 }
 
-/** Headers that an error brings along: `Retry-After` and its own (`Allow`, `X-Job-Id`). */
+/** Headers of an error: `Retry-After`, and those that the error names itself (`Allow`, `X-Job-Id`). */
 export function errorHeaders(error: ApiError): Record<string, string> {
   const { retryAfter, headers } = error.details;
   return { ...headers, ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }) };
@@ -85,18 +85,18 @@ export async function rateFor(
   if (carried) return carried;
   if (call === null) return null;
   if (call.rate) return call.rate;
-  // PostgreSQL is away: the caller has waited for it long enough.
+  // PostgreSQL is away, and the caller has already waited for it: do not ask it again.
   if (error instanceof ApiError && error.code === 'unavailable') return null;
   try {
     return await edge.currentRate(call);
   } catch (fault) {
-    // The answer stands without its headers.
+    // The answer goes out without the rate headers.
     edge.onFault(fault, call.requestId);
     return null;
   }
 }
 
-/** An unknown fault is told to the log; the caller sees the masked ApiError. */
+/** Logs an unknown fault, and returns the masked ApiError for the caller. */
 export function visibleError(edge: HttpEdge, fault: unknown, requestId: string): ApiError {
   const error = toApiError(fault);
   if (error.code === 'server_error') edge.onFault(error.details.cause ?? error, requestId);
@@ -115,7 +115,7 @@ export async function sendReplay(response: ServerResponse, outcome: IdempotencyO
   return true;
 }
 
-/** Only streams are joined: what began elsewhere has its pings and its time for a stalled reader here too. */
+/** Only streams can be joined. The joined stream has its own pings and its own time-out for a stalled reader. */
 async function sendJoined(response: ServerResponse, { headers, body }: JoinedAnswer): Promise<void> {
   const writer = openSse(response, { headers });
   try {
@@ -125,16 +125,16 @@ async function sendJoined(response: ServerResponse, { headers, body }: JoinedAns
       if (room) await room;
     }
   } finally {
-    // Also for who had gone before: nothing else tells the writer.
+    // Needed also when the reader left earlier: nothing else ends the writer.
     writer.end();
   }
 }
 
 /** Of a request whose work has several effects. */
 export interface Progress {
-  /** What an earlier request with the key did already. */
+  /** What an earlier request with the same key has already done. */
   done: RecordedAnswer | null;
-  /** Keeps what is done so far from being done again, should this process die. */
+  /** Stores what is done so far, so that a retry does not repeat it if this process dies. */
   note(part: AnswerPart): Promise<void>;
 }
 
@@ -167,7 +167,8 @@ export async function sendOnce({ edge, response, request, answer }: IdempotentWo
     else await outcome.run.abandon(given.errorStatuses?.includes(503) ? 503 : given.status);
     await returnIfRefused(edge, call, given.status);
   }
-  // A retry that waited for the first call's job has its answer again; a failure is nobody's first answer.
+  // A retry that waited for the first call's job gets that job's answer, which is a replay. A server fault is not stored, so it is never a
+  // replay.
   if (outcome.kind === 'await' && given.status < 500) response.setHeader('Idempotent-Replayed', 'true');
   setRate(response, call.rate);
   sendAnswer(response, given);
@@ -179,8 +180,8 @@ function progressOf(outcome: IdempotencyOutcome): Progress {
 }
 
 /**
- * The slot of the key's window is taken before the key's first answer is looked for, the endpoint's after: a call that the latter refuses, or its
- * organisation's pending jobs, takes neither (decisions 1).
+ * A call takes the slot of the key's window first, and the slot of the endpoint's window later. If the endpoint's window, or the limit of pending
+ * jobs, refuses the call, the first slot is returned (decisions 1).
  */
 export async function returnIfRefused(edge: HttpEdge, call: CallContext, status: number): Promise<void> {
   if (status === 429 && call.admitted !== true) await edge.returnSlot(call);

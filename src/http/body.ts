@@ -14,7 +14,7 @@ export function requireJson(request: IncomingMessage): void {
   requireJsonType(request);
 }
 
-/** The coding that a body was packed with; null for none. */
+/** The `Content-Encoding` of a body; null for none. */
 function packingOf({ headers }: IncomingMessage): string | null {
   const encoding = headers['content-encoding']?.trim().toLowerCase();
   return encoding === undefined || encoding === 'identity' ? null : encoding;
@@ -30,32 +30,33 @@ function requireJsonType({ headers: { 'content-type': type } }: IncomingMessage)
 
 const waiting = new WeakMap<IncomingMessage, () => void>();
 
-/** `tell` is called when the request's body is about to be read: its sender waits for that (`Expect: 100-continue`). */
+/** Calls `tell` when the request's body is about to be read. The client waits for that (`Expect: 100-continue`). */
 export function whenBodyIsWanted(request: IncomingMessage, tell: () => void): void {
   waiting.set(request, tell);
 }
 
 export interface BodyReading {
   limitBytes: number;
-  /** Counts what is read: what is declared at once, the rest as it comes. Absent: a short body, of a caller without a key. */
+  /** Counts the bytes: a declared length at once, other bytes as they arrive. Absent for a short body of a caller without a key. */
   holding?: Holding;
-  /** How a larger one is refused. */
+  /** The error for a body over the limit. */
   refusal?: (() => ApiError) | undefined;
-  /** Absent: only what is declared and comes as it is. */
+  /** Absent: the body must declare its type and must not be compressed. */
   rules?: BodyRules;
 }
 
-/** Which bodies a face reads besides those that are declared and come as they are. */
+/** Which further bodies an API accepts: compressed ones, and ones without a declared type. */
 export interface BodyRules {
-  /** `Content-Encoding: gzip` and `deflate` are unpacked. All limits hold for what comes out. */
+  /** Decompresses `Content-Encoding: gzip` and `deflate`. All limits hold for the decompressed bytes. */
   unpacks: boolean;
   /** JSON may come without a `Content-Type`. */
   undeclared: boolean;
 }
 
 /**
- * The body's bytes, never more than the limit: a declared length over it is refused unread, an undeclared one while reading.
- * @throws ApiError payload_too_large; rate_limited and unavailable where too much is held already
+ * The body's bytes, never more than the limit. A declared length over the limit is refused before reading; an undeclared length is refused while
+ * reading.
+ * @throws ApiError payload_too_large; rate_limited and unavailable where the byte budget is used up
  */
 export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<Buffer> {
   const { limitBytes, refusal = tooLarge } = reading;
@@ -77,16 +78,16 @@ export async function readBody(request: IncomingMessage, reading: BodyReading): 
       leave();
       resolve(gathered.bytes);
     };
-    // Every request closes, most of them whole: an error and its stack are made for the others only.
+    // Every request emits `close`, most of them after `end`. The error with its stack is made only for the others.
     const onBroken = () => {
       leave();
       reject(malformed());
     };
-    // The request lives as long as its answer, which may be a stream: it must not keep what keeps the bytes.
+    // The request lives as long as its answer, which may be a long stream. Its listeners must not keep the body's bytes in memory.
     const leave = () =>
       request.off('data', onData).off('end', onEnd).off('close', onBroken).off('error', onBroken);
     request.on('data', onData).on('end', onEnd).on('close', onBroken).on('error', onBroken);
-    // Whoever breaks off later has no listener otherwise, and an error without one ends the process.
+    // A later abort emits `error`, and an `error` event without a listener ends the process.
     request.on('error', ignore);
   });
 }
@@ -95,7 +96,7 @@ function ignore(): void {}
 
 const FIRST_BYTES = 16 * 1024;
 
-/** A body as it comes in, in one piece of memory: gathered in many it would be copied as a whole at its end, which takes long. */
+/** Collects a body in one growing buffer. A list of chunks would have to be copied as a whole at the end, which blocks the event loop. */
 class GatheredBytes {
   #memory: Buffer;
   #size = 0;
@@ -142,8 +143,8 @@ const UNPACK = new Map([
 ] as const);
 
 /**
- * The bytes of a body that must be plain JSON. One that is packed is refused for its encoding; one that would unpack to more than the limit
- * for its size: it is unpacked so far only to tell a bomb from a mistake. By other rules it is read as {@link readUnpacked} does.
+ * The bytes of a body that must be plain JSON. A compressed body is refused: with 413 if it decompresses to more than the limit (it is
+ * decompressed only to find that out), else with 415. With `rules` the body is read by {@link readUnpacked}.
  * @throws ApiError unsupported_media_type, and as {@link readBody}
  */
 export function readJsonBody(request: IncomingMessage, reading: BodyReading): Promise<Buffer> {
@@ -164,7 +165,7 @@ async function readEncoded(request: IncomingMessage, reading: BodyReading): Prom
   return await readBody(request, reading);
 }
 
-/** Nothing of it is kept. @throws ApiError payload_too_large */
+/** Decompresses without storing anything, only to measure. @throws ApiError payload_too_large */
 async function measureUnpacked(
   packed: Buffer,
   unpacking: Duplex,
@@ -178,7 +179,7 @@ async function measureUnpacked(
       if (size > limitBytes) break;
     }
   } catch {
-    // What cannot be unpacked is no bomb.
+    // Data that cannot be decompressed is not a decompression bomb.
   }
   if (size > limitBytes) throw tooLarge();
 }
@@ -193,9 +194,9 @@ async function readJsonBy(
 }
 
 /**
- * A body's bytes, unpacked where it came packed and the rules allow it. The limit and the byte budget hold for what comes out, before it is
- * kept: a bomb takes no more memory than any other body.
- * @throws ApiError unsupported_media_type for a coding that is not unpacked, invalid_request for one that is broken, and as {@link readBody}
+ * A body's bytes, decompressed where the rules allow it. The limit and the byte budget are checked before decompressed bytes are stored, so a
+ * decompression bomb takes no more memory than any other body.
+ * @throws ApiError unsupported_media_type for another `Content-Encoding`, invalid_request for broken compressed data, and as {@link readBody}
  */
 export async function readUnpacked(request: IncomingMessage, reading: BodyReading): Promise<Buffer> {
   const packing = packingOf(request);
@@ -214,17 +215,17 @@ export async function readUnpacked(request: IncomingMessage, reading: BodyReadin
   return unpacked.bytes;
 }
 
-/** `deflate` means zlib's form (RFC 9110, 8.4.1.2), yet some senders leave its head away. */
+/** `deflate` means the zlib format (RFC 9110, 8.4.1.2), but some clients send raw deflate without the zlib header. */
 function openInflate(packed: Buffer): Duplex {
   const [first = 0, second = 0] = packed;
   const hasHead = (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
   return hasHead ? createInflate() : createInflateRaw();
 }
 
-/** So long a refused body is taken and forgotten, so that its sender reads the answer instead of a reset. */
+/** The rest of a refused body is read and discarded for this long, so that the client reads the answer and does not get a TCP reset. */
 const LINGER_MS = 5000;
 
-/** Forgets what still comes of a refused request's body; the connection is closed when it does not end. */
+/** Discards the rest of a refused request's body. Closes the connection if the body does not end in time. */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   const cut = setTimeout(() => request.destroy(), LINGER_MS);

@@ -2,17 +2,17 @@ import type { Principal } from '../access/access.types.js';
 import { ApiError } from '../contract/errors.js';
 
 const MB = 1024 * 1024;
-/** Larger requests leave the last part of the process's budget to smaller ones: a few large ones do not turn everybody away. */
+/** Requests larger than this may not use the last part of the process's budget, so that a few large requests do not block all small ones. */
 const SMALL_BYTES = MB;
 const SHARE_OF_LARGE = 7 / 8;
-/** All keys of an organisation together leave at least as much to the others. */
+/** All keys of one organisation together may use this part of the process's budget. */
 const SHARE_OF_ORGANIZATION = 1 / 2;
 
 /** What one request keeps in memory, from the first byte of its body to the end of its work. */
 export interface Holding {
-  /** Adds to it, before the memory is taken. @throws ApiError rate_limited (its key's budget), unavailable (the process's) */
+  /** Reserves more bytes, before the memory is allocated. @throws ApiError rate_limited (the key's budget), unavailable (the process's) */
   grow(bytes: number): void;
-  /** Holds no more than so much from now on. */
+  /** Reduces the holding to this many bytes. */
   keep(bytes: number): void;
   release(): void;
 }
@@ -24,8 +24,8 @@ export interface ByteBudget {
 }
 
 /**
- * How many bytes of requests a process reads or holds at a time, for each key (plan data), each organisation and in all: who asks for more waits,
- * before memory is at stake.
+ * Limits the bytes of requests that a process holds in memory at a time: for each key (plan data), for each organisation, and in all. A request
+ * over a limit is refused before its memory is allocated.
  */
 export function createByteBudget(processBytes: number): ByteBudget {
   const byOwner = new Map<string, number>();

@@ -1,20 +1,20 @@
 /**
- * How much a client wants Server-Sent Events: `preferred` to JSON, `accepted` beside it (some clients say so with every operation and mean their
- * subscriptions), or `refused`.
+ * Whether a client's Accept header ranks Server-Sent Events above JSON (`preferred`), lists both (`accepted`; some clients send that with every
+ * operation and mean only their subscriptions), or does not name them (`refused`).
  */
 export type EventStreamPreference = 'preferred' | 'accepted' | 'refused';
 
 const STREAM = ['text/event-stream'];
 const JSON_TYPES = ['application/json', 'application/graphql-response+json'];
 
-/** Reads an Accept header. Wildcards count for neither: only who names event streams can read them. */
+/** Reads an Accept header. Wildcards are ignored: a client that can read event streams names `text/event-stream`. */
 export function eventStreamPreference(accept: string | undefined): EventStreamPreference {
   const stream = weightOf(accept, STREAM);
   if (stream === 0) return 'refused';
   return stream > weightOf(accept, JSON_TYPES) ? 'preferred' : 'accepted';
 }
 
-/** The greatest weight that one of the types is given, 0 where none is named. */
+/** The greatest quality value (`q`) of the given types; 0 where the header names none of them. */
 function weightOf(accept = '', types: string[]): number {
   const weights = accept.split(',').map((part) => {
     const [type = '', ...parameters] = part.split(';').map((word) => word.trim().toLowerCase());

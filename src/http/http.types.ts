@@ -8,19 +8,20 @@ import type { BodyRules } from './body.js';
 import type { RequestBody } from './request-body.js';
 
 /**
- * Where an address takes a caller's key from: the value of an `Authorization` header that the request's credentials stand for; a list of two
- * where they contradict each other, which no key does.
+ * Reads a caller's key from the place where an API expects it, and returns it as the value of an `Authorization` header. Returns a list of two
+ * values if the credentials contradict each other; such a list is always refused.
  */
 export type KeyReader = (request: IncomingMessage) => string | string[] | undefined;
 
-/** What REST and GraphQL over HTTP have in common before and around an operation: made by boot, used by both faces. */
+/** What REST and GraphQL over HTTP share before and around an operation. boot/ makes it; both APIs use it. */
 export interface HttpEdge {
   /**
-   * Step 1 of decisions 1: who calls, from the headers alone; at once where the key is known. The call's signal fires when
-   * the response closes before its end.
-   * @param accepts `keys`: in `Authorization`; `sessions`: a signed-in browser's cookie as well, where there is none (GraphQL only); or what
-   * reads a key elsewhere
-   * @throws ApiError unauthorized, or rate_limited for the address of a stranger; of a session also not_found and forbidden
+   * Step 1 of decisions 1: identifies the caller from the headers alone; synchronously where the key is cached. The call's signal fires when the
+   * response closes before it has ended.
+   * @param accepts `keys`: a key in `Authorization`; `sessions`: also a signed-in browser's cookie, if there is no `Authorization` header
+   * (GraphQL only); or a function that reads the key from another place
+   * @throws ApiError unauthorized, or rate_limited where the client's address has sent too many bad keys; for a session also not_found and
+   * forbidden
    */
   open(
     request: IncomingMessage,
@@ -29,14 +30,14 @@ export interface HttpEdge {
   ): Promise<CallContext> | CallContext;
   /** The request's body; `release` it when the request's work is over. */
   body(request: IncomingMessage, call: CallContext, rules?: BodyRules): RequestBody;
-  /** What `X-Request-Id` tells. */
+  /** The value of `X-Request-Id`. */
   requestId(request: IncomingMessage): string;
-  /** Sets what every answer carries besides its window: the request's id, and that its type is meant. */
-  dress(response: ServerResponse): void;
-  /** The window that a refusal of `open` (the address's) or of an admission reports; null where the error carries none. */
+  /** Sets the headers that every answer has besides the rate limit: the request's id, and `X-Content-Type-Options`. */
+  addCommonHeaders(response: ServerResponse): void;
+  /** The rate window to report with an error of `open` (the address's window) or of an admission; null where the error has none. */
   rateOf(error: unknown): RateState | null;
-  /** The window of a caller without a key, for what is public. */
-  strangerRate(request: Pick<IncomingMessage, 'headers'> & { socket: Duplex }): RateState;
+  /** The rate window of the client's address, for pages that need no key. */
+  addressRate(request: Pick<IncomingMessage, 'headers'> & { socket: Duplex }): RateState;
   /** The key's window as it stands, without taking a slot: for refusals before step 4. */
   currentRate(call: CallContext): Promise<RateState>;
   /** Step 4 alone: takes the call's slot of its key's window, once. @throws ApiError rate_limited */
@@ -46,7 +47,7 @@ export interface HttpEdge {
   /** A fault that callers see as `Internal server error` only. */
   onFault(fault: unknown, requestId: string): void;
   idempotency: IdempotencyService;
-  /** In which long work of the main thread is done. */
+  /** Runs long work of the main thread in time slices. */
   turns: Turns;
 }
 
@@ -56,8 +57,8 @@ export interface HttpAnswer {
   /** Lower-case names, without rate limit and request id headers. */
   headers: Record<string, string>;
   body: Buffer | string;
-  /** `httpStatus` of each error of a GraphQL answer. */
+  /** The `httpStatus` of each error in a GraphQL answer. */
   errorStatuses?: number[];
-  /** What of a GraphQL document was done before a field failed. */
+  /** What a GraphQL document had already done when a field failed. */
   part?: AnswerPart;
 }

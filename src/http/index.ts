@@ -7,18 +7,18 @@ export { RequestBody } from './request-body.js';
 export { eventStreamPreference } from './event-stream-preference.js';
 export { writeJson } from '../text/write-json.js';
 export { checkShape, hasMoreMembers } from './json-shape.js';
-export { sendFault, writeFault } from './bare-answer.js';
-export type { BareFault } from './bare-answer.js';
+export { sendFault, writeFault } from './fault-response.js';
+export type { FaultResponse } from './fault-response.js';
 export {
   errorHeaders,
   prepareRun,
   rateFor,
   returnIfRefused,
   sendAnswer,
-  sendDressed,
+  sendWithCommonHeaders,
   sendOnce,
   sendReplay,
-  setDress,
+  setCommonHeaders,
   setRate,
   visibleError,
 } from './answer.js';

@@ -1,10 +1,10 @@
 import { invalid } from '../contract/errors.js';
 
-/** Far more than any schema has; what is deeper would end a recursive reader's stack (JSON.stringify is one). */
+/** Far more than any schema needs. Deeper JSON would overflow the stack of a recursive reader such as JSON.stringify. */
 export const MAX_DEPTH = 500;
 /** Far more than any call needs, in all objects of a body together. */
 export const MAX_MEMBERS = 200_000;
-/** In one object. Whoever looks through one with more holds everybody else up: its names are gathered and sorted in one go. */
+/** In one object. A larger object blocks the event loop: V8 collects and sorts all its names in one step. */
 export const MAX_OBJECT_MEMBERS = 20_000;
 /** Commas: of members, and of the items of all lists. */
 export const MAX_COMMAS = 1_000_000;
@@ -24,8 +24,8 @@ export const tooDeep = () => invalid('JSON is nested too deeply');
 export const tooMany = () => invalid('JSON has too many members');
 
 /**
- * Refuses a text whose parsing would hold the process for seconds: objects of a million names, millions of lists or levels take long to
- * build, and again to look through. One pass over the bytes; strings are skipped without a look inside. What is no JSON may pass.
+ * Refuses JSON whose parsing would block the process for seconds: objects with a million names, millions of lists, or millions of levels. One
+ * pass over the bytes; it skips strings. It does not check that the text is valid JSON.
  * @throws ApiError invalid_request
  */
 export function checkShape(bytes: Buffer): void {
@@ -51,7 +51,7 @@ export function checkShape(bytes: Buffer): void {
 /** Whether all objects of a JSON text together have more than so many members. */
 export function hasMoreMembers(bytes: Buffer, most: number): boolean {
   let members = 0;
-  // Each takes four bytes at least.
+  // A member takes at least four bytes.
   if (bytes.length <= 4 * most) return false;
   for (let at = 0; at >= 0 && at < bytes.length; at += 1) {
     if (bytes[at] === QUOTE) at = endOfString(bytes, at);

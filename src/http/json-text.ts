@@ -45,9 +45,9 @@ export function parseJson(bytes: Buffer, paramOf: ParamOf = firstKey): unknown {
  * @param text what `value` was parsed from
  */
 export function checkJson(value: unknown, text: string, paramOf: ParamOf): void {
-  // Each level takes two characters at least: most bodies need no look.
+  // A level takes at least two characters, so most bodies need no check.
   if (text.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH)) throw tooDeep();
-  // A search for plain text first: nearly no body has escapes, and the patterns look at every character.
+  // A plain text search comes first: almost no body has escapes, and the regular expressions read every character.
   const escapes = text.includes('\\u');
   if (escapes && SUSPECT_ESCAPE.test(text)) checkStrings(value, { path: [], paramOf });
   if (text.includes('__proto__') || (escapes && PROTO_ESCAPE.test(text))) dropProto(value, 0);

@@ -22,7 +22,7 @@ const LIMITS = { fields: 100, files: 4, parts: 104, fieldNameSize: 100 };
 
 export const malformed = (): ApiError => invalid('Malformed multipart body');
 
-/** Of two files under one name neither is taken in silence. */
+/** Two files under one name are an error: neither is chosen silently. */
 export const repeated = (name: string): ApiError => invalid(`${name} must be one file`, name);
 
 export function isMultipart(contentType: string | undefined): boolean {

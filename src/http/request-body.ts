@@ -10,14 +10,14 @@ import type { ParamOf } from './json-text.js';
 import type { Turns } from '../collections/turns.js';
 import type { ApiError } from '../contract/errors.js';
 
-/** What is no longer than this is dealt with in one go, in about a millisecond. */
+/** A body up to this size is handled in one step, in about a millisecond. */
 const SHORT_BYTES = 64 * 1024;
-/** What is hashed, or taken apart, in one go. */
+/** Bytes that are hashed or parsed in one time slice. */
 const PIECE_BYTES = 512 * 1024;
 
 /**
- * The body of one request: read, counted and parsed so that nobody else waits for it. What is held of it counts against its key's and the
- * process's budget, until `release`.
+ * The body of one request: reads, counts and parses it without blocking other requests. Its bytes count against the byte budgets of its key and
+ * of the process until `release`.
  */
 export class RequestBody {
   #holding: Holding | null = null;
@@ -33,7 +33,7 @@ export class RequestBody {
     return (this.#holding ??= this.means.budget.hold(this.principal));
   }
 
-  /** @throws ApiError payload_too_large (or `refusal`), rate_limited, unavailable, invalid_request for one that breaks off */
+  /** @throws ApiError payload_too_large (or `refusal`), rate_limited, unavailable, invalid_request for an aborted body */
   read(limitBytes: number, refusal?: () => ApiError): Promise<Buffer> {
     return readUnpacked(this.request, { ...this.reading(limitBytes), refusal });
   }
@@ -65,7 +65,7 @@ export class RequestBody {
     return reader.value;
   }
 
-  /** What two equal bodies have in common, and others have not: the bytes, or of many their hash. */
+  /** Identifies a body: the bytes of a short one, the SHA-256 of a long one. */
   async fingerprint(bytes: Buffer): Promise<Buffer> {
     if (bytes.length <= SHORT_BYTES) return bytes;
     const hash = createHash('sha256');
@@ -73,7 +73,7 @@ export class RequestBody {
     return hash.digest();
   }
 
-  /** Gives the bytes to `take`, a piece in each turn. */
+  /** Passes the bytes to `take`, one piece in each time slice. */
   inPieces(bytes: Buffer, take: (piece: Buffer) => void): Promise<void> {
     let at = 0;
     return this.means.turns.run(() => {

@@ -28,23 +28,23 @@ export interface SpooledForm {
 }
 
 export interface SpoolOptions {
-  /** Form field of the file. */
+  /** Name of the form field that holds the file. */
   field: string;
-  /** Where the file is written while it comes in; made where it is absent. */
+  /** Folder for the file while it is uploaded; created if it does not exist. */
   folder: string;
   maxBytes: number;
   /** How a larger file is refused. */
   refusal: ApiError;
 }
 
-/** What form fields and boundaries may take besides the file. */
+/** Bytes that form fields and boundaries may take besides the file. */
 const FORM_BYTES = 1024 * 1024;
 
 /**
- * A body of multipart/form-data whose file goes to the disk as it comes, so that an upload costs no memory. A file that is too large is
- * refused as soon as that shows; what was written of one that was refused, cut or aborted is gone then.
- * @throws ApiError the refusal; invalid_request `Malformed multipart body` for a truncated, broken or aborted body, `<name> must be one file`
- * for two of them
+ * Reads a multipart/form-data body and writes its file to the disk as it arrives, so that an upload needs no memory. A file over the limit is
+ * refused as soon as it exceeds the limit. The file of a refused, truncated or aborted upload is deleted.
+ * @throws ApiError the refusal; invalid_request `Malformed multipart body` for a truncated, broken or aborted body, `<name> must be one file` for
+ * two of them
  */
 export async function spoolMultipart(request: IncomingMessage, options: SpoolOptions): Promise<SpooledForm> {
   const declared = Number(request.headers['content-length'] ?? 0);
@@ -62,7 +62,7 @@ export async function spoolMultipart(request: IncomingMessage, options: SpoolOpt
 
 const WHOLE = { nameTruncated: false, valueTruncated: false };
 
-/** Of uploads under way: what a process that ends in the middle of one leaves, nobody else may take away while it may still come. */
+/** Files of running uploads: the cleaning of the spool folder must not delete them. */
 const underWay = new Set<string>();
 process.once('exit', () => {
   for (const path of underWay) rmSync(path, { force: true });
@@ -133,12 +133,12 @@ class Spool {
   }
 }
 
-/** A refusal or a fault of the disk; every other one is the form's. */
+/** Whether the error is a refusal or a disk error; every other error means a malformed form. */
 function isOurs(error: unknown): boolean {
   return error instanceof ApiError || (error as NodeJS.ErrnoException).syscall !== undefined;
 }
 
-/** The request, as long as it is not larger than a form with the file may be. */
+/** The request, which fails when it is larger than a form with the largest file can be. */
 function bounded(
   request: IncomingMessage,
   { maxBytes, refusal }: SpoolOptions,

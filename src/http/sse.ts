@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { TextBuffer } from '../text/text-buffer.js';
 import { untilDrained } from './until-drained.js';
 
-/** A comment that keeps proxies from closing a quiet stream (decisions 6, "Chat"). */
+/** Interval of the comments that keep proxies from closing an idle stream (decisions 6, "Chat"). */
 const PING_INTERVAL_MS = 15_000;
-/** A reader that accepts nothing for so long counts as gone (decisions 6, "Upstreams"). */
+/** A client that reads nothing for this long counts as disconnected (decisions 6, "Upstreams"). */
 const STALL_TIMEOUT_MS = 60_000;
 
 export const SSE_HEADERS = {
@@ -16,20 +16,20 @@ export const SSE_HEADERS = {
 export interface SseOptions {
   pingIntervalMs?: number;
   stallTimeoutMs?: number;
-  /** The reader has waited already: a comment goes out with the head. */
+  /** Sends a comment together with the headers, because the client has already waited. */
   pingAtOnce?: boolean;
-  /** Default: those of events that begin here. */
+  /** Default: the headers of an event stream. */
   headers?: Record<string, string>;
   /**
-   * Gets a copy of every event, for retries that join the stream (pings are each stream's own), and says whether it is kept: then the stream
-   * does not wait for this reader, whose network may be gone, and who may be the very one that joins.
+   * Gets a copy of every event (not of pings), for retries that join the stream. Returns whether the copy is kept. While copies are kept, the
+   * stream does not wait for this client: its connection may be lost, and it may return as the retry.
    */
   copy?: ((text: string) => boolean) | undefined;
 }
 
 /** One Server-Sent Events answer. */
 export interface SseWriter {
-  /** False once the reader has gone. */
+  /** False once the client has disconnected. */
   readonly open: boolean;
   /** Writes event text as it is; resolves when there is room for more. */
   write(text: string): Promise<void> | void;
@@ -43,8 +43,8 @@ interface Framing {
 }
 
 /**
- * Writes each text as one chunk of the transfer coding (RFC 9112, 7.1). Left to node:http a chunk is four writes that are gathered again, a
- * quarter of what an event costs. Where the answer is not chunked (HTTP/1.0) it goes out as it is.
+ * Writes each text as one chunk of the chunked transfer coding (RFC 9112, 7.1). node:http makes four writes of a chunk and joins them again,
+ * which is a quarter of an event's CPU time. An answer that is not chunked (HTTP/1.0) is written as it is.
  */
 function framed(response: ServerResponse): Framing {
   if (!response.chunkedEncoding)
@@ -57,12 +57,12 @@ function framed(response: ServerResponse): Framing {
 }
 
 /**
- * What a reader has yet to get of a stream that does not wait for it. It is written as the reader takes it: in one go it would lie in the
- * connection, whose first sign of life is that all of it has gone.
+ * Text that a stream has produced and its client has not read yet. It is written piece by piece: if all of it were in the socket at once, the
+ * stall timer would see no progress until all of it was sent.
  */
 class Backlog {
   readonly #waiting = new TextBuffer();
-  /** Until all is written, or there is nobody any more; null while nothing waits. */
+  /** Resolves when all is written or the client has disconnected; null while nothing waits. */
   emptied: Promise<void> | null = null;
 
   constructor(
@@ -70,7 +70,7 @@ class Backlog {
     private readonly drained: () => Promise<boolean>,
   ) {}
 
-  /** To be called where the connection takes no more at the moment, or something waits already. */
+  /** Call it while the socket's buffer is full, or while earlier text still waits. */
   push(text: string): void {
     this.#waiting.push(text);
     this.emptied ??= this.#empty();
@@ -96,7 +96,7 @@ export function openSse(response: ServerResponse, options: SseOptions = {}): Sse
   response.writeHead(200, headers);
   const frames = framed(response);
   if (options.pingAtOnce === true) frames.write(': ping\n\n');
-  // The head goes out with the first event where there is one at once, else alone.
+  // The headers go out together with the first event if it comes in the same turn, else alone.
   setImmediate(() => {
     if (!written && !response.destroyed) response.flushHeaders();
   });

@@ -1,7 +1,7 @@
 import { createSealer } from '../crypto/sealer.js';
 
 const PURPOSE = 'penstock kept answers';
-/** Stands among the headers of a sealed answer; no header of HTTP can have such a name. */
+/** Marks a sealed answer among its headers; no HTTP header can have such a name. */
 const MARK = ':sealed';
 
 interface Stored {
@@ -10,19 +10,19 @@ interface Stored {
 }
 
 /**
- * Kept answers hold what the database must not: the secret of a new webhook, addresses of files with their signatures, a chat's words. Their
- * bodies are stored sealed. One that was stored before they were is given as it is.
+ * Encrypts the bodies of stored answers, because they contain what must not lie in the database in plain text: secrets of new webhooks, signed
+ * file addresses, chats. An answer that was stored before encryption was introduced is returned as it is.
  */
 export interface AnswerSeal {
   seal(answer: { headers: Record<string, string>; body: Buffer }): Stored;
   sealBytes(bytes: Buffer): Buffer;
-  /** Null: sealed with a secret that is no longer known. */
+  /** Null: sealed with a secret that this installation no longer has. */
   openBytes(sealed: Buffer): Buffer | null;
-  /** Null: there is no body, or it is sealed with a secret that is no longer known. */
+  /** Null: there is no body, or it is sealed with a secret that this installation no longer has. */
   open(stored: Stored): { headers: Record<string, string>; body: Buffer } | null;
 }
 
-/** @param signing the installation's secrets; what the previous one sealed still opens */
+/** @param signing the installation's secrets; answers sealed with the previous one can still be opened */
 export function createAnswerSeal(signing: { current: string; previous: string | null }): AnswerSeal {
   const current = createSealer(signing.current, PURPOSE);
   const previous = signing.previous === null ? null : createSealer(signing.previous, PURPOSE);

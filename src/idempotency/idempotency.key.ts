@@ -12,7 +12,7 @@ export function checkIdempotencyKey(key: string): void {
   }
 }
 
-/** SHA-256 of method, path, query and body, each with its length, so that no two requests run together. */
+/** SHA-256 of method, path, query and body, each with its length, so that different requests never give the same input. */
 export function fingerprintOf(
   request: Pick<IdempotentRequest, 'method' | 'path' | 'query' | 'body'>,
 ): Buffer {
@@ -23,7 +23,7 @@ export function fingerprintOf(
   return hash.update(`${request.body.length}:`).update(request.body).digest();
 }
 
-/** The key that a request is kept under. No header holds a line break, so that a key with one is nobody's own. */
+/** The key under which a request is stored. A header cannot contain a line break, so a key with one cannot collide with a caller's key. */
 export function storedKey(
   { key, sharesKey }: Pick<IdempotentRequest, 'key' | 'sharesKey'>,
   fingerprint: Buffer,

@@ -23,14 +23,17 @@ const KEEP_PART: Statement = {
     SET process_id = NULL, status = $3, headers = $4::jsonb, body = $5, scopes = $6, job_ids = $7, made = NULL
     WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
 };
-/** Not flushed by itself: the charge that follows is, and what was written before it with it. */
+/** Not flushed to disk by itself: the charge that follows is flushed, and this write with it. */
 const KEEP_MADE: Statement = {
   name: 'idempotency_keep_made',
   text: `UPDATE idempotency_keys SET made = $3 WHERE id = $1 AND process_id = $2 AND state = 'in_flight'
     RETURNING set_config('synchronous_commit', 'off', true)`,
 };
 const MADE: Statement = { name: 'idempotency_made', text: 'SELECT made FROM idempotency_keys WHERE id = $1' };
-/** What was made, and has not failed or been cancelled, may be charged: then the key waits with it for a retry, which is led to it. */
+/**
+ * If bound objects exist that have not failed or been cancelled, they may have been charged. Then the key is kept, and a retry gets those
+ * objects.
+ */
 const FORGET: Statement = {
   name: 'idempotency_forget',
   text: `WITH given_up AS MATERIALIZED (
@@ -53,14 +56,14 @@ const PURGE: Statement = {
   text: `DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'`,
 };
 
-/** In the transaction of what a call makes. */
+/** Runs in the transaction that creates a call's object. */
 export const BIND: Statement = { name: 'idempotency_bind', text: 'SELECT penstock_idempotency_bind($1, $2)' };
 
 /** What `penstock_idempotency_begin` decided. */
 export interface BeginRow {
   outcome: 'run' | 'mismatch' | 'done' | 'in_flight';
   row_id: string;
-  /** Of `run`: null where the key was another request's before. */
+  /** For `run`: null if another request had the key before. */
   owner: string | null;
   jobs: string[];
   granted: string[];
@@ -89,14 +92,14 @@ export interface FinishInput {
   processId: string;
   status: number;
   headers: Record<string, string>;
-  /** Null where the body outgrew the bound. */
+  /** Null if the body is over the size limit. */
   body: Buffer | null;
   scopes: string[];
 }
 
 /**
- * Changes nothing where another process took the key over meanwhile. Where a part was noted, the row has only the jobs since then: without
- * the answer nobody could tell whose they are.
+ * Stores the answer. Changes nothing if another process has taken the key over. If a part was stored before, the row lists only the jobs since
+ * then.
  */
 export async function finish(sql: Sql, input: FinishInput): Promise<void> {
   const headers = JSON.stringify(input.headers);
@@ -105,12 +108,12 @@ export async function finish(sql: Sql, input: FinishInput): Promise<void> {
 
 export type PartInput = FinishInput & { jobs: string[] };
 
-/** The key waits for a retry, which goes on from what was done. */
+/** Stores a partial answer and releases the key: a retry continues from it. */
 export async function keepPart(sql: Sql, input: PartInput): Promise<void> {
   await sql.query(KEEP_PART, partValues(input));
 }
 
-/** The work goes on here. Who takes the key over should this process die goes on from what was done. */
+/** Stores a partial answer while the work continues. If this process dies, the request that takes the key over continues from it. */
 export async function notePart(sql: Sql, input: PartInput): Promise<void> {
   await sql.query(NOTE_PART, partValues(input));
 }
@@ -120,8 +123,8 @@ function partValues({ rowId, processId, status, headers, body, scopes, jobs }: P
 }
 
 /**
- * An answer that is about to be charged, null for one too long; the one before it has become part of the whole.
- * @returns false where the key is another process's by now
+ * Stores an answer that is about to be charged (null if it is too long), in the place of the one before it.
+ * @returns false if another process has taken the key over
  */
 export async function keepMade(
   sql: Sql,
@@ -135,12 +138,12 @@ export async function made(sql: Sql, rowId: string): Promise<Buffer | null> {
   return row?.made ?? null;
 }
 
-/** The next request with the key does the work anew, but for what was made and stands. */
+/** Forgets the key: the next request with it does the work again, except for objects that were created and not failed. */
 export async function forget(sql: Sql, rowId: string, processId: string): Promise<void> {
   await sql.query(FORGET, [rowId, processId]);
 }
 
-/** The key keeps its jobs, and the next request with it takes it over at once. */
+/** Releases the key but keeps its jobs: the next request with it takes it over immediately. */
 export async function release(sql: Sql, rowId: string, processId: string): Promise<void> {
   await sql.query(RELEASE, [rowId, processId]);
 }

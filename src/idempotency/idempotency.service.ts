@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Turns } from '../collections/turns.js';
-import { requireDemand, storageLimitOf, type Demand } from '../access/index.js';
+import { requireAccess, storageLimitOf, type AccessRequirement } from '../access/index.js';
 import type { Database } from '../database/database.types.js';
 import { ApiError } from '../contract/errors.js';
 import type { Storage } from '../files/index.js';
@@ -20,29 +20,29 @@ import type {
   IdempotentRun,
 } from './idempotency.types.js';
 import { KeyHolds, type KeyHold } from './key-holds.js';
-import { createMadeAnswers } from './made-answers.js';
+import { createMadeAnswers } from './uncharged-answers.js';
 import { Recording } from './recording.js';
 
 const PURGE_INTERVAL_MS = 3_600_000;
 const WRITE_RETRY_MS = 1000;
-/** Attempts wait longer and longer, up to this many times the first wait. */
+/** Backoff: the wait between attempts grows up to this many times the first wait. */
 const MAX_WAIT = 10;
-/** How long a caller who is told 503 waits for the key to be given back. */
+/** A 503 answer waits this long for the key to be released. */
 const LEAVE_MS = 250;
-/** How long a charge waits for its answer to be kept. */
+/** A charge waits this long for its answer to be stored. */
 const KEEP_MS = 500;
 const DEFAULT_MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 export interface IdempotencyDependencies {
   database: Pick<Database, 'system'>;
-  /** Id of this process's row in `processes`: its lease tells others whether an in-flight key is still being worked on. */
+  /** Id of this process's row in `processes`. Its lease there tells other processes whether an in-flight key is still being worked on. */
   processId: string;
   logger: Logger;
-  /** Kept answers count in what an organisation may store. */
+  /** Stored answers count towards an organisation's storage limit. */
   storage: Pick<Storage, 'fault'>;
-  /** What seals kept answers: they hold webhook secrets and signed addresses. */
+  /** Encrypts stored answers: they contain webhook secrets and signed addresses. */
   signing: { current: string; previous: string | null };
-  /** Larger answers are not kept. Default 8 MB. */
+  /** Larger answers are not stored. Default 8 MB. */
   maxBodyBytes?: number;
   /** First wait after a write that failed. Default 1 s. */
   retryMs?: number;
@@ -52,11 +52,11 @@ type Kept = Required<
   Pick<IdempotencyDependencies, 'database' | 'storage' | 'processId' | 'logger' | 'maxBodyBytes' | 'retryMs'>
 > & {
   closed: boolean;
-  /** In which long answers are written. */
+  /** Serialises long answers in time slices. */
   turns: Turns;
   seal: AnswerSeal;
   holds: KeyHolds;
-  /** Answers that this process is giving now, by row, with the call that they are given to. */
+  /** Answers that this process is sending now, by the key's row id, with their call. */
   live: Map<string, { recording: Recording; call: CallContext }>;
 };
 
@@ -84,7 +84,7 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
   };
 }
 
-/** Success is kept; so is a refusal after admission. Server faults never are. */
+/** Whether an answer is stored: a success, or a refusal after admission; never a server fault. */
 function keeps(call: CallContext, answer: { status: number; errorStatuses?: number[] }): boolean {
   const statuses = [answer.status, ...(answer.errorStatuses ?? [])];
   if (statuses.some((status) => status >= 500)) return false;
@@ -116,12 +116,13 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
   try {
     row = await ask(kept, input, hold);
   } catch (error) {
-    // Nobody knows whether the database wrote the row before it went away. Where it did, no other process would get the key while this one lives.
+    // The database may have written the row before the connection was lost. Then no other process could get the key while this one lives, so it
+    // is released.
     void letGo(input.id);
     throw error;
   }
   try {
-    // Only who takes a key over finds anything.
+    // Only a request that takes a key over can find bound objects.
     const isTakenOver = row.outcome === 'run' && row.owner === null;
     const full = row.outcome === 'run' && !isTakenOver ? await isFull : null;
     if (full !== null) throw full;
@@ -130,14 +131,14 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
     if (outcome.kind !== 'run') hold.release();
     return outcome;
   } catch (error) {
-    // A key that a refused request was given is the next one's.
+    // Releases a key that was given to a request which is now refused.
     if (row.outcome === 'run') await letGo(row.row_id);
     else hold.release();
     throw error;
   }
 }
 
-/** A key that this process has, and no request of it works on, was given in an answer that got lost: it is asked for anew. */
+/** Asks for a key. If this process holds the key but no request works on it, the earlier answer of the database was lost; then it asks again. */
 async function ask(kept: Kept, input: queries.BeginInput, hold: KeyHold): Promise<BeginRow> {
   const { system } = kept.database;
   const { processId } = kept;
@@ -169,7 +170,7 @@ function outcomeOf(kept: Kept, asked: Asked): IdempotencyOutcome {
   }
 }
 
-/** The work is this request's: all of it, or what an earlier one with the key left. */
+/** Starts the work: all of it, or the rest that an earlier request with the key left. */
 function takeUp(kept: Kept, { request: { call }, row, hold, made }: Asked): IdempotencyOutcome {
   const stored = { headers: row.answer_headers ?? {}, body: row.answer_body };
   const opened = kept.seal.open(stored);
@@ -178,7 +179,9 @@ function takeUp(kept: Kept, { request: { call }, row, hold, made }: Asked): Idem
     return { kind: 'run', run, boundIds: row.jobs, part: null };
   }
   requireAll(call, row.granted);
-  call.demands = [...new Set([...(call.demands ?? []), ...(row.granted as Demand[])])];
+  call.accessRequirements = [
+    ...new Set([...(call.accessRequirements ?? []), ...(row.granted as AccessRequirement[])]),
+  ];
   const part = { status: row.answer_status ?? 200, ...opened };
   return { kind: 'run', run: runOf(kept, { call, row, hold, made }), boundIds: row.jobs, part };
 }
@@ -195,16 +198,16 @@ function replay(kept: Kept, request: IdempotentRequest, row: BeginRow): Idempote
   throw new ApiError('conflict', `The first answer ${reason}`);
 }
 
-/** A replay shows what the first caller was allowed to see: who asks for it needs the same. */
-function requireAll({ principal }: CallContext, demands: readonly string[]): void {
-  for (const demand of demands) requireDemand(principal, demand as Demand);
+/** A replay shows what the first caller was allowed to see, so its caller must meet the same requirements. */
+function requireAll({ principal }: CallContext, requirements: readonly string[]): void {
+  for (const requirement of requirements) requireAccess(principal, requirement as AccessRequirement);
 }
 
 function meetInFlight(kept: Kept, request: IdempotentRequest, row: BeginRow): IdempotencyOutcome {
   const live = row.owner === kept.processId ? kept.live.get(row.row_id) : undefined;
   const joined = live?.recording.join();
   if (live && joined) {
-    requireAll(request.call, live.call.demands ?? []);
+    requireAll(request.call, live.call.accessRequirements ?? []);
     return { kind: 'join', answer: joined };
   }
   if (row.jobs.length > 0 && request.singleEffect) return { kind: 'await', boundIds: row.jobs };
@@ -222,10 +225,10 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
     kept.live.delete(rowId);
   };
   const sealedPart = ({ headers, body, jobs }: AnswerPart): queries.PartInput => {
-    const scopes = [...(call.demands ?? [])];
+    const scopes = [...(call.accessRequirements ?? [])];
     return { rowId, processId, status: 200, scopes, jobs, ...kept.seal.seal({ headers, body }) };
   };
-  /** The last write: from then on the key is nobody's, or done. */
+  /** The last write: it releases or completes the key. */
   const end = (write: () => Promise<void>) =>
     persist(kept, async () => {
       await write();
@@ -242,7 +245,7 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
     async finish({ status, headers, body }) {
       const whole = body ?? kept.live.get(rowId)?.recording.body() ?? null;
       const fits = whole !== null && whole.length <= kept.maxBodyBytes;
-      const scopes = [...(call.demands ?? [])];
+      const scopes = [...(call.accessRequirements ?? [])];
       const sealed = fits ? kept.seal.seal({ headers, body: whole }) : { headers, body: null };
       await end(() => queries.finish(system, { rowId, processId, status, ...sealed, scopes }));
       close();
@@ -267,7 +270,7 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
     async abandon(status) {
       close();
       if (status !== 503) return await end(() => queries.forget(system, rowId, processId));
-      // Who has waited for a database that is away does not wait for this too.
+      // A caller that has already waited for PostgreSQL does not wait for this write too.
       const left = end(() => queries.release(system, rowId, processId));
       await Promise.race([left, sleep(LEAVE_MS, undefined, { ref: false })]);
     },
@@ -286,7 +289,7 @@ function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAn
       );
       return true;
     });
-    // A database that is away is waited for by the charge. Who asks in vain may have lost the key: only a fence in the charge could tell.
+    // If PostgreSQL is away, the charge waits for it. Whether this process still has the key is then unknown, and the answer counts as kept.
     const isOurs = await Promise.race([written, sleep(KEEP_MS, true, { ref: false })]);
     if (!isOurs) throw inFlight();
   };
@@ -294,8 +297,8 @@ function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAn
 }
 
 /**
- * The work is done and its answer belongs to the caller, whatever the database says now: a failed write is tried again in the
- * background until it works, because a key left in flight by a process that lives would refuse its retries for a day.
+ * Repeats a failed write in the background until it works. The work is done and the caller gets its answer anyway; but a key that stays in flight
+ * while its process lives would refuse retries for a day.
  */
 async function persist(kept: Kept, write: () => Promise<void>, attempt = 1): Promise<void> {
   try {

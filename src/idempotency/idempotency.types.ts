@@ -1,6 +1,6 @@
 import type { CallContext, MadeAnswers } from '../metering/call-context.js';
 
-/** What makes two requests the same (decisions 6, "Beyond the contract"). */
+/** The properties by which two requests are compared (decisions 6, "Beyond the contract"). */
 export interface IdempotentRequest {
   call: CallContext;
   /** The header's value as sent. */
@@ -11,29 +11,29 @@ export interface IdempotentRequest {
   query: string;
   body: Uint8Array;
   /**
-   * True where the request is one generation and nothing else (REST), so that a retry may wait for the bound job beside the first
-   * call; false (GraphQL: a document can hold several effects) answers 409 as long as the first call's process lives.
+   * True if the request is exactly one generation (REST): a retry may then wait for the bound job while the first call still runs. False for
+   * GraphQL, where a document can have several effects: a retry gets 409 as long as the first call's process lives.
    */
   singleEffect: boolean;
   /**
-   * True where other requests may bear the same key (GraphQL: a router sends one caller's header with every fetch): each is a call of its
-   * own, and none is a mismatch.
+   * True if other requests may have the same key (a GraphQL router sends one caller's header with every fetch): each is a separate call, and none
+   * is a mismatch.
    */
   sharesKey?: boolean;
 }
 
-/** A call that makes something once: a retry with its Idempotency-Key gets what was made. */
+/** A call that creates something once: a retry with its Idempotency-Key gets what was created. */
 export type KeyedCall = Pick<CallContext, 'principal' | 'idempotencyKey' | 'boundIds'>;
 
 /** An answer as it was first given. */
 export interface RecordedAnswer {
   status: number;
-  /** Lower-case names; at least content-type. Neither rate limit nor request id headers: those are each request's own. */
+  /** Lower-case names; at least content-type. Without rate limit and request id headers, which belong to each request. */
   headers: Record<string, string>;
   body: Buffer;
 }
 
-/** An answer that is being given now, on this process: what was sent so far, then the rest as it comes. */
+/** An answer that this process is sending now: first what was sent so far, then the rest as it arrives. */
 export interface JoinedAnswer {
   status: number;
   headers: Record<string, string>;
@@ -45,41 +45,44 @@ export interface JoinedAnswer {
 export interface RecordedHead {
   status: number;
   headers: Record<string, string>;
-  /** What a reader gets in the place of the rest where the answer grew too large to be kept for it. */
+  /** Sent to a joined client in place of the rest, if the answer grows over the size limit. */
   lost: string;
 }
 
-/** Where a streamed answer is copied to while it is sent. */
+/** Receives a copy of a streamed answer while it is sent. */
 export interface AnswerRecorder {
-  /** @returns whether it is kept for those who join */
+  /** @returns whether the copy is stored for clients that join */
   write(chunk: string): boolean;
 }
 
-/** What of an answer was done when the rest failed, so that a retry does not do it again. */
+/** The part of an answer that was done when the rest failed, so that a retry does not repeat it. */
 export interface AnswerPart {
   body: Buffer;
   headers: Record<string, string>;
-  /** Those that are still at work: a retry waits for them. */
+  /** Jobs that still run: a retry waits for them. */
   jobs: string[];
 }
 
-/** The right to do the work of one key, held by one process at a time. Exactly one of `finish`, `keepPart` and `abandon` must be called. */
+/** The exclusive right to do the work of one key. Exactly one of `finish`, `keepPart` and `abandon` must be called. */
 export interface IdempotentRun {
   /** For `call.idempotencyKey`: the row that the call's job is bound to. */
   rowId: string;
   /** For `call.madeAnswers`. */
   madeAnswers: MadeAnswers;
-  /** Opens the answer to retries that join it (streams). `finish` then takes the recorded bytes where it is given no body. */
+  /** Lets retries join a streamed answer. `finish` without a body then stores the recorded bytes. */
   record(head: RecordedHead): AnswerRecorder;
-  /** Keeps the answer for 24 h. Bodies over the bound are not kept (a retry then waits for the job, or is told with 409). */
+  /** Stores the answer for 24 h. A body over the size limit is not stored (a retry then waits for the job, or gets 409). */
   finish(answer: { status: number; headers: Record<string, string>; body?: Buffer }): Promise<void>;
-  /** What is done so far, for whoever takes the key over should this process die. Never rejects. Call it any number of times, before the end. */
+  /**
+   * Stores what is done so far, for the request that takes the key over if this process dies. Never rejects. May be called repeatedly before the
+   * end.
+   */
   notePart(part: AnswerPart): Promise<void>;
-  /** Instead of `abandon`: the next request with the key runs again, with this part in hand. */
+  /** Instead of `abandon`: the next request with the key runs again and gets this part. */
   keepPart(part: AnswerPart): Promise<void>;
   /**
-   * Forgets the key: the next request with it runs again. After a 503 (still processing, draining) the key keeps the jobs that were
-   * made, so that the next request waits for them.
+   * Forgets the key: the next request with it runs again. After a 503 (still processing, draining) the key keeps its jobs, so that the next
+   * request waits for them.
    */
   abandon(status?: number): Promise<void>;
 }
@@ -107,8 +110,8 @@ export interface IdempotencyService {
    */
   begin(request: IdempotentRequest): Promise<IdempotencyOutcome>;
   /**
-   * Whether an answer is one to keep: given after admission (success, or `call.admitted`), and no server fault.
-   * `errorStatuses` are the `httpStatus` values of a GraphQL answer's errors.
+   * Whether an answer is stored: it was given after admission (success, or `call.admitted`) and is not a server fault. `errorStatuses` are the
+   * `httpStatus` values of a GraphQL answer's errors.
    */
   keeps(call: CallContext, answer: { status: number; errorStatuses?: number[] }): boolean;
   close(): Promise<void>;

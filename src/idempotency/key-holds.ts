@@ -1,12 +1,12 @@
-/** One request's interest in a key, from its question to the end of what it does with the answer. */
+/** One request's use of a key in this process, from its query to the end of its work. */
 export interface KeyHold {
-  /** Whether no other request of this process has to do with the key. */
+  /** Whether no other request of this process uses the key. */
   readonly isAlone: boolean;
-  /** Again does nothing. */
+  /** A second call does nothing. */
   release(): void;
 }
 
-/** Who in this process has to do with a key now: what the database cannot tell of a process that lives. */
+/** Counts the requests of this process that use a key now, which the database does not know. */
 export class KeyHolds {
   private readonly counts = new Map<string, number>();
 

@@ -2,8 +2,8 @@ import { TextBuffer } from '../text/text-buffer.js';
 import type { AnswerRecorder, JoinedAnswer, RecordedHead } from './idempotency.types.js';
 
 /**
- * An answer while it is being sent: every chunk is kept (up to a bound), so that a retry can join from the first byte.
- * Beyond the bound nothing is kept and nobody can join; readers that joined before are told so in the words of the answer's kind.
+ * Records an answer while it is being sent, up to a size limit, so that a retry can join from the first byte. Over the limit nothing is stored
+ * and nobody can join; clients that joined before get an error event in the answer's format.
  */
 export class Recording implements AnswerRecorder {
   #text = new TextBuffer();
@@ -27,19 +27,19 @@ export class Recording implements AnswerRecorder {
     return !this.#overflowed;
   }
 
-  /** Also of an answer that broke off: its last bytes say so. */
+  /** Also called for an answer that failed: its last bytes say so. */
   end(): void {
     this.#ended = true;
     this.#notify();
   }
 
-  /** Null where the answer outgrew the bound. */
+  /** Null if the answer is over the size limit. */
   body(): Buffer | null {
     const { blocks, open } = this.#text;
     return this.#overflowed ? null : Buffer.concat([...blocks, Buffer.from(open)]);
   }
 
-  /** Null where the answer outgrew the bound. */
+  /** Null if the answer is over the size limit. */
   join(): JoinedAnswer | null {
     if (this.#overflowed) return null;
     const { status, headers } = this.head;
@@ -47,7 +47,7 @@ export class Recording implements AnswerRecorder {
   }
 
   async *#read(): AsyncGenerator<string> {
-    // How much of the block that comes next was read while it was open.
+    // How much of the open block has been read already.
     for (let next = 0, chars = 0, bytes = 0; ;) {
       const { blocks, open } = this.#text;
       const block = blocks[next];

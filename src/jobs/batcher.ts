@@ -1,4 +1,4 @@
-/** Gathers calls that come while an earlier batch is under way, so that they share a round trip and a commit. */
+/** Collects calls while an earlier batch runs, so that they share one round trip and one commit. */
 export interface Batcher<Item, Answer> {
   /** Rejects with what `run` threw for it. */
   add(item: Item): Promise<Answer>;
@@ -11,8 +11,8 @@ interface Waiting<Item, Answer> {
 }
 
 /**
- * @param options `run` answers one value for each item, in order. Where a batch of several fails, each of its items is tried by
- * itself, so that one bad item hurts nobody: `run` must be one transaction. `retryable` tells which faults that may follow.
+ * @param options `run` returns one value for each item, in order, and must be one transaction. If a batch of several items fails, each item is
+ * tried alone, so that one bad item does not affect the others. `retryable` decides for which errors that is allowed.
  */
 export function createBatcher<Item, Answer>(options: {
   run(items: Item[]): Promise<Answer[]>;
@@ -57,13 +57,13 @@ export function createBatcher<Item, Answer>(options: {
     add: (item) =>
       new Promise((resolve, reject) => {
         queue.push({ item, resolve, reject });
-        // Calls of the same turn of the event loop come along.
+        // Calls of the same turn of the event loop join the batch.
         if (!running && queue.length === 1) setImmediate(() => void drain());
       }),
   };
 }
 
-/** A fault that PostgreSQL itself reported: the transaction was rolled back for certain, trying again changes nothing twice. */
+/** Whether PostgreSQL itself reported the error: then the transaction was certainly rolled back, and a repetition changes nothing twice. */
 export function wasRolledBack(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return (

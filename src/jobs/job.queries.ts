@@ -12,12 +12,12 @@ const EVENTS = `SELECT ${JOB_COLUMNS.replace(/\w+/g, 'j.$&')}, e.sequence AS e_s
   FROM job_events e JOIN jobs j ON j.id = e.job_id
   WHERE e.job_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3`;
 
-/** What a tenant reads of its jobs; row level security sees to the rest. */
+/** How a tenant reads its jobs; row level security limits the rows. */
 export type JobReader = Pick<JobService, 'get' | 'getMany' | 'list' | 'events'>;
 
 type ListQuery = Parameters<JobService['list']>[1];
 
-/** One text for each combination of conditions, so that each has a plan of its own: none scans another tool's jobs. */
+/** Builds one statement for each combination of conditions, so that each has its own query plan and none scans jobs of other tools. */
 function listText(query: ListQuery): string {
   const conditions = ['org_id = $1'];
   if (query.tool !== undefined) conditions.push('tool = $3');
@@ -40,7 +40,7 @@ async function list(database: Database, orgId: string, query: ListQuery): Promis
   return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
 }
 
-/** Reads of jobs, one statement each. Ids that cannot be ids are unknown without a query. */
+/** Reads of jobs, one statement each. A text without the form of a job id is unknown, without a query. */
 export function createJobReader(database: Database): JobReader {
   return {
     async get(orgId, id): Promise<Job> {
@@ -74,7 +74,7 @@ const MOVING = {
     WHERE org_id = ANY ($1) AND completed_at > clock_timestamp() - interval '10 seconds'`,
 };
 
-/** How far a job is, whoever it belongs to. */
+/** The position of a job in its history, for any organisation. */
 export type JobPosition = Pick<Job, 'id' | 'orgId' | 'createdAt' | 'sequence' | 'status'>;
 
 /** Positions of many jobs in one read (waiters, subscription hub); unknown ids are left out. */
@@ -84,7 +84,7 @@ export function createJobLookup(
   return (jobIds) => database.system.query<JobPosition>(POSITIONS, [jobIds]);
 }
 
-/** Positions of all jobs of some organisations that are not finished, or were finished in the last 10 seconds. */
+/** Reads the positions of all jobs of some organisations that are unfinished, or finished within the last 10 seconds. */
 export function createMovingJobs(
   database: Pick<Database, 'system'>,
 ): (orgIds: string[]) => Promise<JobPosition[]> {
@@ -93,7 +93,7 @@ export function createMovingJobs(
 
 const NOW = { name: 'jobs_now', text: 'SELECT clock_timestamp() AS now' };
 
-/** The clock that jobs are created by, the database's. */
+/** Reads the database's clock, by which jobs are created. */
 export function createJobClock(database: Pick<Database, 'system'>): () => Promise<Date> {
   return async () => {
     const [row] = await database.system.query<{ now: Date }>(NOW);

@@ -6,7 +6,7 @@ import type { Retention } from './retention.js';
 
 const BATCH = 200;
 
-/** Where finished things are forgotten from, and after how long. */
+/** Which finished jobs or runs are deleted, and after how many days. */
 export interface RetentionOptions {
   database: Pick<Database, 'system'>;
   /** Removes rows and bytes (FileService.remove). */
@@ -24,7 +24,7 @@ export function createJobRetention(options: RetentionOptions): Retention {
     async forgetSome() {
       const ids = (await findExpired(database.system, retentionDays, BATCH)).map(({ id }) => id);
       if (ids.length === 0) return 0;
-      // Files go first: should this process die between, the next sweep finds the job again.
+      // Files are deleted first: after a crash in between, the next sweep finds the job again.
       for (const files of await filesOf(database.system, ids)) await removeFiles(files.orgId, files.ids);
       return await forgetJobs(database.system, ids);
     },

@@ -31,7 +31,7 @@ export interface JobRow {
   sequence: number;
 }
 
-/** The columns of {@link JobRow}: what a claim, a lease and a deadline are is nobody's business outside the moves. */
+/** The columns of {@link JobRow}. Only the transitions (moves/) use the columns of claims, leases and deadlines. */
 export const JOB_COLUMNS = `id, org_id, user_id, key_id, tool, status, progress, input_params, output_data, result,
   estimated_credits, actual_credits, error_message, error_code, created_at, started_at, completed_at, model, model_tier,
   multiplier, operation_id, request_id, attempt, fence, sequence`;
@@ -66,7 +66,7 @@ export function toJob(row: JobRow): Job {
   };
 }
 
-/** A row of `job_events` beside its job's row, whose changing columns are named with the prefix `e_`. */
+/** A row of `job_events` joined with its job's row. Columns of the event have the prefix `e_`. */
 export interface JobEventRow extends JobRow {
   e_sequence: number;
   e_type: JobEvent['type'];
@@ -106,7 +106,7 @@ export function toJobEvent(row: JobEventRow): JobEvent {
 
 const JOB_ID = /^job_[0-9a-z]{26}$/;
 
-/** Whether a string from outside can be a job's id at all; what cannot needs no query. */
+/** Whether a caller's string has the form of a job id; other strings need no query. */
 export function isJobId(id: string): boolean {
   return JOB_ID.test(id);
 }

@@ -14,7 +14,7 @@ import { cancelJob } from './moves/finish.queries.js';
 export function createJobService(options: {
   database: Database;
   /** Of cancelled jobs. */
-  files: Pick<FileService, 'removeUnneeded'>;
+  files: Pick<FileService, 'removeFilesOfFailedWork'>;
   logger: Logger;
 }): JobService & { drain(): void; close(): void } {
   const { database, files, logger } = options;
@@ -25,14 +25,14 @@ export function createJobService(options: {
     const outcome = isJobId(id) ? await cancelJob(database.system, orgId, id) : null;
     if (!outcome) throw notFound('Job not found');
     if (!outcome.moved) throw invalid(`Cannot cancel ${outcome.job.status} job`);
-    await files.removeUnneeded(orgId, id);
+    await files.removeFilesOfFailedWork(orgId, id);
     return outcome.job;
   }
 
   const wait: JobService['wait'] = async (orgId, id, { timeoutMs, signal }) => {
     const abort = new AbortController();
     const either = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
-    // Listening begins before the first look, so that no end falls between the two.
+    // Subscribes before the first read, so that no end of the job is missed in between.
     const finished = waiter.finished(id, { timeoutMs, signal: either });
     try {
       const job = await reader.get(orgId, id);

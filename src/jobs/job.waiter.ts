@@ -3,11 +3,11 @@ import type { Hints } from '../database/hints.types.js';
 import type { JobPosition } from './job.queries.js';
 import { isFinished } from './job.transitions.js';
 
-/** One reader for all that wait for jobs in a process. */
+/** Waits for jobs, with one reader for all waiting calls of a process. */
 export interface JobWaiter {
-  /** Resolves when the job has finished or is unknown, the time is over, the signal fires, or the process stops; never rejects. */
+  /** Resolves when the job has finished or is unknown, the time is over, the signal fires, or the process stops. Never rejects. */
   finished(id: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<void>;
-  /** The process stops: nobody waits any more. */
+  /** Ends all waiting, because the process stops. */
   drain(): void;
   close(): void;
 }
@@ -15,8 +15,8 @@ export interface JobWaiter {
 const READ_EVERY_MS = 1_000;
 
 /**
- * Reads the positions of all jobs that are waited for in one statement: soon after a hint for one of them, and at least every second,
- * since hints can be lost.
+ * Reads the positions of all awaited jobs in one statement: soon after a notification for one of them, and at least every second, since
+ * notifications can be lost.
  */
 export function createJobWaiter(options: {
   hints: Pick<Hints, 'on'>;
@@ -85,7 +85,7 @@ class SharedReader implements JobWaiter {
   }
 
   private readHinted(): void {
-    // While a read is under way its successor gathers what is hinted meanwhile.
+    // Notifications that arrive during a read are collected for the next one.
     if (this.reading) return;
     const ids = [...this.hinted].filter((id) => this.waiting.has(id));
     this.hinted = new Set();

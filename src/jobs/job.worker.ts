@@ -17,15 +17,15 @@ import { createProgressReporter } from './progress.js';
 import type { ProgressReporter } from './progress.js';
 import { RunningJob } from './running-job.js';
 
-/** Takes jobs and runs their handlers, up to its concurrency for each tool, and the reserve of its permits beyond. */
+/** Claims jobs and runs their handlers, up to its concurrency for each tool plus the reserved permits for other organisations. */
 export interface JobWorker {
   readonly id: string;
-  /** Jobs in hand. */
+  /** Number of running jobs. */
   readonly size: number;
   start(): void;
   /**
-   * Stops: claims nothing more, lets the jobs in hand end for up to `graceMs`, then aborts them and gives their leases back to pending
-   * without counting the attempt. Resolves when nothing is in hand.
+   * Stops: claims no more jobs, lets running jobs end for up to `graceMs`, then aborts them and returns them to pending without counting the
+   * attempt. Resolves when no job is running.
    */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
@@ -35,7 +35,7 @@ export interface JobWorkerOptions {
   database: Pick<Database, 'system' | 'hints' | 'dedicated'>;
   handlers: JobHandler[];
   /** Of jobs that fail, or were cancelled meanwhile. */
-  files: Pick<FileService, 'removeUnneeded'>;
+  files: Pick<FileService, 'removeFilesOfFailedWork'>;
   /** `WORKER_CONCURRENCY`: overrides of the handlers' own. */
   concurrency?: Partial<Record<Tool, number>>;
   logger: Logger;
@@ -43,15 +43,15 @@ export interface JobWorkerOptions {
   leaseMs?: number;
   /** Default 8,000. */
   heartbeatMs?: number;
-  /** Looks for jobs and lost leases without a hint; default 2,000. */
+  /** Interval of the search for jobs and lost leases without a notification; default 2,000. */
   sweepMs?: number;
-  /** A job's own worker has so long to take back what it ordered when the job ends without it; default 15,000. */
+  /** When a job is cancelled or fails, its own worker has this long to cancel its upstream orders; then another worker does. Default 15,000. */
   withdrawAfterMs?: number;
 }
 
 /** How long a stopping worker lets its jobs run (decisions 9). */
 const GRACE_MS = 25_000;
-/** How often, at most, a worker without a free permit looks for jobs of organisations that hold none. */
+/** Least interval at which a worker without free permits searches for jobs of organisations that hold no permit. */
 const NEWCOMERS_EVERY_MS = 100;
 
 export function createJobWorker(options: JobWorkerOptions): JobWorker {
@@ -73,11 +73,11 @@ class Worker implements JobWorker {
   private wanted = false;
   private lookedForNewcomersAt = Number.NEGATIVE_INFINITY;
   private newcomers: NodeJS.Timeout | null = null;
-  /** Heard while a claim's answer was on its way: it may hold these jobs. */
+  /** Cancellations that arrived while a claim's answer was on its way: the claim may contain these jobs. */
   private readonly cancelledMeanwhile = new Set<string>();
   private renewedAt = 0;
   private lookedForOrdersAt = Number.NEGATIVE_INFINITY;
-  /** Where claims are sent, one after the other. */
+  /** The connection on which claims are sent, one after the other. */
   private connection: Promise<DedicatedSql> | null = null;
 
   constructor(private readonly options: JobWorkerOptions) {
@@ -99,7 +99,7 @@ class Worker implements JobWorker {
       hints.on('job_pending', (tool) => this.wakeFor(tool as Tool)),
       hints.on('job_cancel', (id) => this.cancel(id)),
     );
-    // Workers that started together drift apart, so that their sweeps share the work.
+    // A random interval, so that workers which started together do not sweep at the same time.
     const sweepMs = (this.options.sweepMs ?? 2_000) * (0.9 + Math.random() * 0.1);
     this.timers.push(
       setInterval(() => void this.sweep(), sweepMs),
@@ -127,7 +127,7 @@ class Worker implements JobWorker {
     await Promise.all([...this.running.values()].map((attempt) => attempt.ended));
   }
 
-  /** Leases go back first, so that others can begin while the handlers here wind up: the fence keeps them apart. */
+  /** Leases are returned first, so that other workers can begin while the handlers here end; the fence keeps their writes apart. */
   private async giveUp(): Promise<void> {
     const attempts = [...this.running.values()];
     for (const attempt of attempts) attempt.stop('shutdown');
@@ -229,7 +229,7 @@ class Worker implements JobWorker {
     }
   }
 
-  /** The claim was not committed, as far as is known. Where it was after all, the leases go back. */
+  /** Drops attempts whose claim was not committed, as far as known. If it was committed after all, returns the leases. */
   private async forsake(attempts: RunningJob[]): Promise<void> {
     for (const attempt of attempts) attempt.stop('lost');
     const jobs = attempts.map(({ job }) => job);
@@ -237,7 +237,7 @@ class Worker implements JobWorker {
     throw new Error('the claim was lost before it was committed');
   }
 
-  /** The claim chose the job by the rules of the semaphore. */
+  /** The permit of a claimed job. The claim has followed the semaphore's rules, so the permit is free. */
   private permitFor({ tool, orgId }: ClaimedJob['job']): Permit {
     const permits = this.permits.get(tool);
     if (permits === undefined) throw new Error(`claimed a job of tool ${tool} without permits`);
@@ -283,7 +283,7 @@ class Worker implements JobWorker {
     }
   }
 
-  /** Takes back what was ordered for jobs that ended while no worker held them. */
+  /** Cancels the upstream orders of jobs that ended while no worker held them. */
   private async withdrawLeft(): Promise<void> {
     const { database, withdrawAfterMs = 15_000, logger } = this.options;
     if (performance.now() - this.lookedForOrdersAt < withdrawAfterMs / 3) return;
@@ -297,7 +297,7 @@ class Worker implements JobWorker {
         );
   }
 
-  /** Prolongs the leases in hand. What is not ours any more is aborted, as is everything once no renewal came through in time. */
+  /** Renews the leases of running jobs. Aborts jobs that are no longer ours, and all jobs if no renewal succeeded in time. */
   private async heartbeat(): Promise<void> {
     const attempts = [...this.running.values()].filter(({ isHeld }) => isHeld);
     if (attempts.length === 0) return;

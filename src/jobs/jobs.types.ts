@@ -2,7 +2,7 @@ import type { ErrorCode } from '../contract/errors.js';
 import type { Amounts, ClientInfo, JobStatus, Tool } from '../contract/words.js';
 import type { Principal } from '../access/access.types.js';
 
-/** A row of `jobs` (contract 2.10). Files stand as ids in `inputParams` and `outputData`; faces sign them (decisions 9). */
+/** A row of `jobs` (contract 2.10). `inputParams` and `outputData` contain ids of files; the APIs replace them by signed URLs (decisions 9). */
 export interface Job {
   id: string;
   orgId: string;
@@ -17,7 +17,7 @@ export interface Job {
   /** The contract's 4.9 shape; a file's url is `{"$file": "<file id>"}`. Null until completed. */
   outputData: Record<string, unknown> | null;
   /**
-   * What the synchronous answer needs beyond outputData (same file notation): what the handler gave, and once completed `settlement`:
+   * What the synchronous answer needs in addition to outputData (same file notation): what the handler returned, and once completed `settlement`:
    * `charged`, hundredths in the order of BUCKETS, and `balances`, `{bucket: {remaining}}` after it in whole units (-1: unlimited).
    */
   result: Record<string, unknown> | null;
@@ -25,7 +25,7 @@ export interface Job {
   estimatedCredits: number;
   actualCredits: number | null;
   errorMessage: string | null;
-  /** The error's word where the handler threw an ApiError: a synchronous caller gets its status. Not shown in the job. */
+  /** The error's code if the handler threw an ApiError: a synchronous caller gets its status. Not shown in the job. */
   errorCode: ErrorCode | null;
   createdAt: Date;
   startedAt: Date | null;
@@ -69,7 +69,7 @@ export interface JobEvent {
   job: Job;
 }
 
-/** What a handler gives back; the service commits it with the settlement in one transaction, guarded by the fence. */
+/** The result of a handler. The service commits it together with the settlement in one transaction, guarded by the fence. */
 export interface JobOutcome {
   outputData: Record<string, unknown>;
   result: Record<string, unknown>;
@@ -82,19 +82,19 @@ export interface JobOutcome {
 }
 
 /**
- * What upstreams were ordered to make for a job, by the name of the engine that takes such orders. Orders outlive the attempt that placed
- * them: the next one takes them over.
+ * Orders that a job has placed at upstreams, by the name of the engine. Orders outlive the attempt that placed them: the next attempt continues
+ * them.
  */
 export interface JobOrders {
   jobId: string;
   find(engine: string): string | null;
   /** Whether the claim was committed: handlers begin before that. */
   held(): Promise<boolean>;
-  /** Durable once it resolves. False where the job is not this attempt's any more. */
+  /** Durable once it resolves. False if this attempt no longer has the job. */
   note(engine: string, reference: string): Promise<boolean>;
-  /** Forgets an order that was taken back, whoever holds the job. */
+  /** Deletes an order that was cancelled, whoever holds the job. */
   withdrawn(engine: string, reference: string): Promise<void>;
-  /** Whether the aborted attempt's job goes on elsewhere: its worker stops, or lost it. */
+  /** Whether another worker continues the aborted attempt's job, because this worker stops or has lost the lease. */
   handedOver(): boolean;
 }
 
@@ -115,7 +115,7 @@ export interface JobHandler {
   /** Thrown ApiErrors give their message as errorMessage; anything else `failureMessage`. */
   failureMessage: string;
   run(context: JobContext): Promise<JobOutcome>;
-  /** Takes an order back that a job left at an upstream when it ended without a worker. */
+  /** Cancels an upstream order of a job that ended without a worker. */
   withdraw?(engine: string, reference: string): Promise<void>;
 }
 
@@ -127,11 +127,11 @@ export interface JobPage {
 export interface JobService {
   /** One transaction: job, its first event, outbox, ledger link, idempotency row. @throws rate_limited `Too many pending jobs` */
   create(input: NewJob): Promise<Job>;
-  /** Whether the organisation may have one more unfinished job. A look only: {@link create} decides. @throws rate_limited */
+  /** Checks whether the organisation may have one more unfinished job. Only a check: {@link create} decides. @throws rate_limited */
   requireRoom(principal: NewJob['principal']): Promise<void>;
   /** @throws not_found `Job not found` */
   get(orgId: string, id: string): Promise<Job>;
-  /** Those of the ids that are jobs of the organisation, in one statement, in any order. */
+  /** The organisation's jobs among the ids, in one statement, in any order. */
   getMany(orgId: string, ids: string[]): Promise<Job[]>;
   /** Newest first. `after` and `nextCursor` are the id of the last job of a page. */
   list(
@@ -140,17 +140,17 @@ export interface JobService {
   ): Promise<JobPage>;
   /** @throws not_found, invalid_request `Cannot cancel completed job` … */
   cancel(orgId: string, id: string): Promise<Job>;
-  /** Waits until the job is finished or the time is over or the signal fires; answers the job as it then is. */
+  /** Waits until the job is finished, the time is over or the signal fires; returns the job's state at that time. */
   wait(orgId: string, id: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Job>;
   /** Events with sequence > after, at most `limit`, in order. */
   events(orgId: string, id: string, after: number, limit: number): Promise<JobEvent[]>;
 }
 
-/** Live job events for the subscribers of one process; the database's events are the truth. */
+/** Live job events for the subscribers of one process; the database has the authoritative events. */
 export interface JobEvents {
   /**
-   * One job's events. Without `after` the first is the job as it now is, with its last sequence; with it exactly the following
-   * ones. Ends after a terminal event.
+   * One job's events. Without `after` the first event is the job's current state with its last sequence number; with `after`, exactly the events
+   * after it. Ends after a terminal event.
    * @throws ApiError not_found `Job not found`; invalid_request for an `after` that is beyond the last event
    */
   progress(query: { orgId: string; jobId: string; after?: number }): Promise<AsyncIterableIterator<JobEvent>>;

@@ -14,7 +14,7 @@ interface JobOrdersOptions {
   handedOver(): boolean;
 }
 
-/** The orders of one attempt. Within it they are known even where the database could not be told: it then is one kill that costs twice. */
+/** The orders of one attempt. The attempt knows them even if they could not be stored; then a crash can place and pay an order twice. */
 export function createJobOrders({
   claimed,
   workerId,

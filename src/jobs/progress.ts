@@ -5,7 +5,7 @@ import { writeProgress } from './moves/running.queries.js';
 
 const FLUSH_MS = 100;
 
-/** Gathers the progress of a worker's jobs: at most one write every 100 ms for all of them, whole percents only. */
+/** Collects the progress of a worker's jobs: at most one write every 100 ms for all of them, in whole percents. */
 export interface ProgressReporter {
   report(job: Job, percent: number): void;
   /** The attempt is over. */
@@ -19,7 +19,7 @@ interface Report {
   written: number;
 }
 
-/** 100 belongs to completion alone, so that no running job shows it. */
+/** At most 99: only a completed job shows 100. */
 function wholePercent(percent: number): number {
   return Number.isFinite(percent) ? Math.min(99, Math.max(0, Math.floor(percent))) : 0;
 }

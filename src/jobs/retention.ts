@@ -2,16 +2,16 @@ import type { Logger } from 'pino';
 
 const EVERY_MS = 600_000;
 
-/** Forgets finished things after their time (decisions 6, "Jobs"). */
+/** Deletes finished jobs and runs after their retention time (decisions 6, "Jobs"). */
 export interface Retention {
-  /** Begins to sweep, at once and then every ten minutes. */
+  /** Sweeps now, and then every ten minutes. */
   start(): void;
-  /** One sweep; answers how many were forgotten. */
+  /** Sweeps once; returns how many were deleted. */
   sweep(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** @param options `forgetSome` forgets one batch and answers how many those were; 0 ends the sweep. */
+/** @param options `forgetSome` deletes one batch and returns its size; 0 ends the sweep. */
 export function createRetention(options: {
   what: string;
   forgetSome(): Promise<number>;

@@ -19,14 +19,14 @@ export type StopReason = 'cancelled' | 'lost' | 'timeout' | 'shutdown';
 /** What an attempt needs of its worker. */
 export interface AttemptOptions {
   claimed: ClaimedJob;
-  /** Whether the claim was committed: the handler runs before that is known, and nothing is written before it. */
+  /** Whether the claim was committed. The handler runs before that is known; nothing is written before it. */
   held: Promise<boolean>;
   handler: JobHandler;
   /** The permit that the attempt holds. */
   permit: Permit;
   workerId: string;
   sql: Sql;
-  files: Pick<FileService, 'removeUnneeded'>;
+  files: Pick<FileService, 'removeFilesOfFailedWork'>;
   logger: Logger;
   complete(job: Job, outcome: JobOutcome): Promise<boolean>;
   progress(job: Job, percent: number): void;
@@ -34,14 +34,14 @@ export interface AttemptOptions {
 
 /** setTimeout's largest delay. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
-/** A handler that does not listen to its signal holds its slot no longer than this. */
+/** A handler that ignores its abort signal holds its slot at most this long. */
 const DEAF_MS = 5_000;
 const WRITE_RETRY_MS = 500;
 
-/** One attempt at one job, from claim to its end; every write carries its fence. */
+/** One attempt at one job, from the claim to its end. Every write is guarded by its fence. */
 export class RunningJob {
   readonly job: Job;
-  /** Settles when the attempt is over and its slot is free; never rejects. */
+  /** Resolves when the attempt is over and its slot is free; never rejects. */
   readonly ended: Promise<void>;
   private readonly orders: ReturnType<typeof createJobOrders>;
   private readonly abort = new AbortController();
@@ -63,12 +63,12 @@ export class RunningJob {
     return this.reason;
   }
 
-  /** Whether it only waits for time to pass, without its permit. */
+  /** Whether the attempt only waits (for an upstream's work) and has given up its permit. */
   get rests(): boolean {
     return !this.options.permit.held;
   }
 
-  /** Whether others see the attempt: before that there is no lease to renew. */
+  /** Whether the claim is committed. Before that there is no lease to renew. */
   get isHeld(): boolean {
     return this.committed;
   }
@@ -88,7 +88,7 @@ export class RunningJob {
     try {
       const outcome = await this.handle();
       clearTimeout(timer);
-      // The work is done: neither the clock nor a stopping process takes the result away, only who took the job does.
+      // The work is done: a time limit or a stop no longer discards the result; only a worker that has taken the job over does.
       const complete = async (): Promise<boolean> =>
         (this.completed = await this.options.complete(this.job, outcome));
       const refused = await this.write(complete);
@@ -99,8 +99,8 @@ export class RunningJob {
       clearTimeout(timer);
       this.over = true;
       this.options.permit.release();
-      // Whoever ended the job meanwhile did not see what this attempt still stored.
-      if (!this.completed) await this.options.files.removeUnneeded(this.job.orgId, this.job.id);
+      // If somebody else ended the job meanwhile, that did not include the files that this attempt stored later.
+      if (!this.completed) await this.options.files.removeFilesOfFailedWork(this.job.orgId, this.job.id);
       logger.debug({ jobId: this.job.id, stopReason: this.reason }, 'job attempt ended');
     }
   }
@@ -133,7 +133,7 @@ export class RunningJob {
     if (this.reason === 'timeout') return this.fail('Job timed out', 'server_error');
     if (!(error instanceof ApiError))
       logger.error({ err: error, jobId: this.job.id, tool: this.job.tool }, 'job handler failed');
-    // The database was away: that is no fault of the job's, which another attempt finishes, within its time.
+    // The database was away, which is not the job's fault: another attempt finishes it within its time limit.
     if (error instanceof ApiError && error.code === 'unavailable') return this.requeue();
     if (error instanceof ApiError) await this.fail(error.message, error.code);
     else await this.fail(handler.failureMessage, 'server_error');
@@ -150,15 +150,15 @@ export class RunningJob {
     await this.write(() => failJob(sql, { workerId, attempt: this.job, message, code }));
   }
 
-  /** What the upstream itself ended needs no taking back. Where this is lost, it is asked in vain, no more. */
+  /** Orders that the upstream itself has ended need no cancelling. If this write is lost, the upstream is asked in vain; nothing worse. */
   private async forgetOrders(): Promise<void> {
     if (!this.orders.any()) return;
     await forgetOrders(this.options.sql, this.job.id).catch(() => undefined);
   }
 
   /**
-   * Tries until the database has decided: repeating is safe, since the move happens once or finds the attempt gone.
-   * @returns whether what is written cannot be stored: another attempt would come to the same
+   * Repeats until the database has answered. Repeating is safe: the transition happens once, or finds that the attempt has lost the job.
+   * @returns true if the data cannot be stored: another attempt would have the same result
    */
   private async write(move: () => Promise<boolean>): Promise<boolean> {
     const { logger, held } = this.options;
@@ -188,8 +188,8 @@ const sqlStateOf = (error: unknown): string => {
   return typeof code === 'string' && code.length === 5 ? code : '';
 };
 
-/** What is written cannot be stored. */
+/** SQLSTATEs for data that cannot be stored. */
 const isOfData = (error: unknown): boolean => /^2[23]/.test(sqlStateOf(error));
 
-/** What PostgreSQL refused for the statement's own sake stays refused: the lease then runs out and the sweep decides. */
+/** Whether a repetition can help. PostgreSQL refuses a faulty statement every time; then the lease expires and the sweep decides. */
 const isTransient = (error: unknown): boolean => !/^(22|23|42|P0)/.test(sqlStateOf(error));

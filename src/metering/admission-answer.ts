@@ -29,7 +29,7 @@ export type AdmissionAnswer = AllAdmitted | EachJudged;
 
 const CODE = { admitted: 0, invalid: 1, expired: 2, stale: 3, limited: 4, exhausted: 5, known: 6 } as const;
 
-/** The caller's copy of its key is out of date. */
+/** The caller's cached copy of the key is out of date. */
 export const STALE = Symbol('stale');
 
 export type Outcome = Admission | ApiError | typeof STALE;
@@ -56,7 +56,7 @@ function toRate(key: WindowState | null, endpoint: WindowState | null): RateStat
   return { limit, remaining, reset, takenAt: Math.max(key?.now ?? 0, endpoint?.now ?? 0) };
 }
 
-/** Everything fitted: each request's place in its windows follows from the order. */
+/** All requests were admitted: the place of each in its windows follows from their order. */
 function decodeAll({ rows, windows }: AdmissionBatch, { w }: AllAdmitted): Admission[] {
   const left = windows.map(({ wanted }, i) => (w[i]?.[0] ?? 0) + wanted);
   const take = (use: WindowUse | null): WindowState | null => {
@@ -88,7 +88,7 @@ function reservationOf(operation: OperationRequest, answer: EachJudged, i: numbe
 
 function exhausted(operation: OperationRequest | undefined, answer: EachJudged, i: number): ApiError {
   const bucket = BUCKETS[(answer.b[i] ?? 1) - 1] ?? 'credits';
-  // An endpoint's own message speaks of its own bucket; of credits only the general one does.
+  // An endpoint's own message is about its own bucket; a lack of credits always has the general message.
   const own = bucket === 'credits' || bucket === 'chat_tokens' ? undefined : operation?.exhaustedMessage;
   return new ApiError('quota_exceeded', own ?? `Quota exceeded for ${bucket}`, {
     remaining: (answer.m[i] ?? 0) / 100,
@@ -121,7 +121,7 @@ function decodeEach({ rows }: AdmissionBatch, answer: EachJudged): Outcome[] {
   });
 }
 
-/** What each request of the batch is told, in order. */
+/** The outcome of each request of the batch, in order. */
 export function decode(batch: AdmissionBatch, answer: AdmissionAnswer): Outcome[] {
   return 'w' in answer ? decodeAll(batch, answer) : decodeEach(batch, answer);
 }

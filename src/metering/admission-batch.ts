@@ -21,12 +21,12 @@ export interface Org {
   id: string;
   version: number;
   allowance: string;
-  /** What the whole batch wants, hundredths by bucket. */
+  /** What the whole batch reserves, in hundredths by bucket. */
   wanted: number[];
   index: number;
 }
 
-/** A window and what the batch does in it. */
+/** A window and the slots that the batch takes in it. */
 export interface WindowUse {
   caller: number;
   keyId: string;
@@ -36,7 +36,7 @@ export interface WindowUse {
   index: number;
 }
 
-/** What requests that differ only in their ids and tokens have in common. */
+/** The data that is equal for requests which differ only in ids and tokens. */
 export interface Profile {
   caller: Caller;
   key: WindowUse | null;
@@ -59,9 +59,9 @@ export interface AdmissionBatch {
   rows: Row[];
   callers: Caller[];
   profiles: Profile[];
-  /** Sorted by key and name: the order in which every process locks them. */
+  /** Sorted by key and name, the order in which every process locks windows. */
   windows: WindowUse[];
-  /** Sorted by id, for the same reason. */
+  /** Sorted by id, the order in which every process locks balances. */
   orgs: Org[];
 }
 
@@ -71,7 +71,7 @@ export function isTokenPrice(price: object): price is TokenPrice {
   return 'promptTokens' in price;
 }
 
-/** Gathers the callers, windows, organisations and profiles of a batch, each once. */
+/** Collects the callers, windows, organisations and profiles of a batch, each once. */
 class Gathering {
   readonly callers = new Map<Principal, Caller>();
   readonly windows = new Map<string, WindowUse>();

@@ -1,4 +1,4 @@
-/** What `penstock_admit` is sent (migrations/current/metering/admission_types.sql says what each column means). */
+/** The parameters of `penstock_admit` (migrations/current/metering/admission_types.sql explains each column). */
 import type { Amounts, Bucket } from '../contract/words.js';
 import { BUCKETS } from '../contract/words.js';
 import type { AdmissionBatch, Caller, Org, Profile, Row, WindowUse } from './admission-batch.js';
@@ -33,7 +33,7 @@ const ORGS = rowType<Org>('admission_org', {
 const fixedPrice = ({ operation }: Profile): Amounts | null =>
   operation === undefined || isTokenPrice(operation.price) ? null : operation.price;
 
-/** Numbers of the buckets of a fixed price, in its own order. */
+/** The numbers of the buckets of a fixed price, in the price's order. */
 const bucketsOf = (price: Amounts): number[] =>
   Object.keys(price).map((bucket) => BUCKETS.indexOf(bucket as Bucket) + 1);
 

@@ -16,16 +16,19 @@ export interface AdmissionOptions {
   connection: Connection;
   processId: string;
   refresh(principal: Principal): Promise<Principal>;
-  /** Told of each statement: how many callers, how long. */
+  /** Called after each statement with the number of callers and the duration. */
   onBatch?(size: number, seconds: number): void;
-  /** The caller of this operation was refused, though it may be reserved. */
+  /** Called when an operation's caller was refused although its reservation may exist. */
   releaseReservation(operationId: string): void;
-  /** Told of each caller's end. */
+  /** Called for each admitted request. */
   admitted(request: AdmissionRequest, admission: Admission): void;
   refused(error: unknown): void;
 }
 
-/** Admission, coalesced: see `penstock_admit`. A caller whose copy of the key was out of date reads it again, then tries again. */
+/**
+ * Admission: simultaneous requests share one call of `penstock_admit`. If a caller's cached key is out of date, it is read again and the
+ * admission repeated.
+ */
 export function createAdmission({
   plans,
   connection,

@@ -21,7 +21,7 @@ export function allowanceOf(plan: Plan): Allowance {
   return allowance;
 }
 
-/** Every plan's allowance by its code, as JSON: what statements take that read the organisation's plan themselves. */
+/** Every plan's allowance by the plan's code, as JSON, for statements that read the organisation's plan themselves. */
 export function allowancesOf(plans: PlanCatalogue): string {
   const entries = Object.entries(plans.plans).map(([code, plan]) => [code, allowanceOf(plan).vector]);
   return JSON.stringify(Object.fromEntries(entries));

@@ -3,8 +3,8 @@ import { BUCKETS } from '../contract/words.js';
 import type { BucketState } from './metering.types.js';
 
 /**
- * A period's row as SQL shows it (`penstock_balance_json`): hundredths by bucket in the order of BUCKETS. An allowance of -1 is unlimited, and
- * the token view has none of its own.
+ * A balance as SQL returns it (`penstock_balance_json`): hundredths by bucket in the order of BUCKETS. An allowance of -1 is unlimited;
+ * `chat_tokens` has no allowance of its own.
  */
 export interface RawBalance {
   allowance: number[];
@@ -32,7 +32,7 @@ export function toAmounts(vector: readonly number[]): Amounts {
   return amounts;
 }
 
-/** What `amounts` has more of each bucket. */
+/** `amounts` minus `less`, for each bucket. */
 export function difference(amounts: Amounts, less: Amounts): Amounts {
   const more: Amounts = {};
   for (const bucket of BUCKETS) {
@@ -43,15 +43,15 @@ export function difference(amounts: Amounts, less: Amounts): Amounts {
 }
 
 /**
- * What tokens cost (decisions 2): `ceil(tokens / 1000 × multiplier)` whole credits, at least 1, and tokens × multiplier of the
- * token view. Hundredths in, hundredths out; no binary fractions on the way.
+ * The price of tokens (decisions 2): `ceil(tokens / 1000 × multiplier)` whole credits, at least 1, and tokens × multiplier `chat_tokens`.
+ * Computed in hundredths, without floating-point fractions.
  */
 export function tokenAmounts(totalTokens: number, multiplier: number): Amounts {
   const credits = Math.max(1, Math.ceil((totalTokens * multiplier) / 100_000));
   return { credits: credits * 100, chat_tokens: totalTokens * multiplier };
 }
 
-/** Hundredths; -1 is unlimited. The token view's limit is 1000 times the credits'. */
+/** In hundredths; -1 is unlimited. The limit of `chat_tokens` is 1000 times that of credits. */
 function limitOf(raw: RawBalance, index: number): number {
   if (index === CHAT_TOKENS) {
     const credits = limitOf(raw, CREDITS);
@@ -61,7 +61,7 @@ function limitOf(raw: RawBalance, index: number): number {
   return allowance === -1 ? -1 : allowance + (raw.topupStart[index] ?? 0) + (raw.topupAdded[index] ?? 0);
 }
 
-/** What is left of a bucket, hundredths; -1 is unlimited. The token view never shows more than the credits can pay. */
+/** What is left of a bucket, in hundredths; -1 is unlimited. `chat_tokens` never shows more than the credits can pay. */
 function remainingOf(raw: RawBalance, index: number): number {
   const limit = limitOf(raw, index);
   if (limit === -1) return -1;

@@ -1,10 +1,10 @@
 import type { Principal } from '../access/access.types.js';
-import type { Demand } from '../access/index.js';
+import type { AccessRequirement } from '../access/index.js';
 import type { LightAbortSignal } from '../collections/light-abort-signal.js';
 import type { ClientInfo, Dialect } from '../contract/words.js';
 import type { RateState } from './metering.types.js';
 
-/** An answer that was made and is charged as `operationId`, from before that charge on. */
+/** An answer that is stored before its charge. `operationId` is the operation of the charge. */
 export interface MadeAnswer {
   operationId: string;
   /** Plain JSON. */
@@ -12,53 +12,53 @@ export interface MadeAnswer {
 }
 
 /**
- * Answers of a call with an Idempotency-Key between their making and the keeping of the whole: should the process die there, a retry gives
- * the answer that was charged. `input` is what the answer was made of, any plain JSON: a document can ask for several.
+ * Stores answers of a call with an Idempotency-Key before they are charged. If the process dies after the charge, a retry returns the answer that
+ * was charged. `input` identifies the answer (plain JSON), because one GraphQL document can ask for several.
  */
 export interface MadeAnswers {
-  /** What an earlier request with the key left for the same input, once; null: nothing. */
+  /** The answer that an earlier request with the key has stored for the same input; each is returned once. Null: none. */
   take(input: unknown): Promise<MadeAnswer | null>;
   /**
-   * Before the charge. A copy that cannot be kept is no fault: the answer is worth more.
-   * @throws ApiError conflict where another process took the key over, for which this one was away too long: what was made must be neither
+   * Stores an answer before its charge. If it cannot be stored, the call goes on.
+   * @throws ApiError conflict if another process has taken the key over, because this one was away too long: then the answer must be neither
    * charged nor shown
    */
   keep(input: unknown, answer: MadeAnswer): Promise<void>;
 }
 
-/** One authenticated request (or one WebSocket operation) on its way through the engine, whichever face it came by. */
+/** One authenticated request, or one WebSocket operation, whichever API it came by. */
 export interface CallContext {
   principal: Principal;
   requestId: string;
   client: ClientInfo;
-  /** Fires when the caller has gone. */
+  /** Fires when the caller disconnects. */
   signal: AbortSignal;
-  /** Tells the same for less, where the call's face has it. */
+  /** A cheaper form of the same signal, if the API provides it. */
   gone?: LightAbortSignal;
   /** True until the request's slot of the key's window has been taken; admission takes it and sets this to false. */
   keyWindowOpen: boolean;
-  /** When that slot was taken ahead of the call's other checks, by the database's clock, in microseconds: to give it back by. */
+  /** When that slot was taken before the call's other checks, by the database's clock in microseconds. Needed to return the slot. */
   keySlotAt?: number;
-  /** The window that the X-RateLimit-* headers report: the one with the smaller share left of those looked at so far. */
+  /** The window that the X-RateLimit-* headers report: of the windows checked so far, the one with the smallest share left. */
   rate: RateState | null;
-  /** The request's Idempotency-Key row, bound to what the call makes: a job, a run, an agent … (decisions 6). */
+  /** The row of the request's Idempotency-Key. Objects that the call creates (a job, a run, an agent …) are bound to it (decisions 6). */
   idempotencyKey: string | null;
   /**
-   * Set once an operation of this call was admitted (reserved), or a mutation's field was done: from then on its answer, a refusal too, is
-   * one that a retry gets again.
+   * Set once an operation of this call was admitted (reserved), or a mutation's field was done. From then on a retry gets the same answer again,
+   * even if it is a refusal.
    */
   admitted?: boolean;
   /**
-   * What an earlier request with the same Idempotency-Key made: jobs, mostly. A generation takes the first job off the list, waits for it
-   * and answers with it, without admission and without a new job; runs, agents and the like are found again the same way.
+   * Ids of objects that an earlier request with the same Idempotency-Key created, mostly jobs. A generation takes the first job from the list,
+   * waits for it and answers with it, without admission and without a new job. Runs, agents and other objects are found in the same way.
    */
   boundIds?: string[];
-  /** A call at /v1 came in this form: what it leaves out has other defaults than at /api/v1, and it may ask for more (beyond 11.6, 11.10). */
+  /** The convention of a call at /v1: omitted parameters have other defaults than at /api/v1, and it may ask for more (beyond 11.6, 11.10). */
   dialect?: Dialect;
   /** Set with `idempotencyKey`. */
   madeAnswers?: MadeAnswers;
-  /** Headers that its answer has besides, over HTTP. */
+  /** Further headers of its answer, over HTTP. */
   answerHeaders?: Readonly<Record<string, string>>;
-  /** What this call was checked for: a replay of its answer needs it too. The guards add to it. */
-  demands?: readonly Demand[];
+  /** The access requirements that this call has met; the guards add them. A replay of its answer must meet them too. */
+  accessRequirements?: readonly AccessRequirement[];
 }

@@ -3,16 +3,16 @@ import { ApiError } from '../contract/errors.js';
 
 /** Longest that a caller waits for PostgreSQL (decisions 9). */
 const UNAVAILABLE_AFTER_MS = 5000;
-/** The same for one whose process is about to end: he shall have his answer from it. */
+/** The same while the process is stopping: the caller must get its answer before the process ends. */
 const HURRIED_MS = 1000;
-/** How soon a statement that does not come back makes us look at who has waited too long. */
+/** How often waiting callers are checked while a statement has not returned. */
 const WATCH_MS = 500;
 const MAX_BATCH = 256;
-/** How long a statement waits for as many callers as shared the one before it: each statement costs two processes a wake-up. */
+/** A statement waits up to this long until it has as many callers as the one before, because each statement wakes two processes up. */
 const GATHER_MS = 1;
-/** So few are not waited for: a caller alone is never kept. */
+/** With fewer expected callers a statement does not wait, so a single caller is never delayed. */
 const FEW = 2;
-/** A deadlock's victim did nothing and may try again; nor did what waited for a lock for longer than a statement or transaction may take. */
+/** Deadlock, serialisation failure, lock, statement and transaction time-outs: the statement changed nothing and may be repeated. */
 const RETRYABLE_SQL_STATES = new Set(['40P01', '40001', '55P03', '57014', '25P04']);
 
 interface Waiting<Item, Answer> {
@@ -25,20 +25,20 @@ interface Waiting<Item, Answer> {
 
 export interface Coalescer<Item, Answer> {
   add(item: Item): Promise<Answer>;
-  /** The process is about to end: from now on callers are refused sooner. */
+  /** Shortens the callers' time-out, because the process is stopping. */
   hurry(): void;
-  /** Waits for what was added before. */
+  /** Waits for all items that were added before. */
   close(): Promise<void>;
 }
 
 export interface CoalescerOptions<Item, Answer> {
-  /** One statement for all items; answers in their order. Must bear being repeated with the same items. */
+  /** Runs one statement for all items; returns answers in their order. Must be safe to repeat with the same items. */
   run(items: Item[]): Promise<Answer[]>;
-  /** Goes on trying after the callers were refused, until it works: for what must not be lost. */
+  /** Repeats until it succeeds, even after the callers were refused: for items that must not be lost. */
   persistent?: boolean;
-  /** The caller of this item has just been refused: from the next attempt on it may be done otherwise. */
+  /** Called when an item's caller has been refused; it may change the item for the next attempt. */
   refused?(item: Item): void;
-  /** The caller of this item was refused, and its statement may have worked nevertheless. */
+  /** Called when an item's caller was refused although its statement may have succeeded. */
   abandoned?(item: Item): void;
 }
 
@@ -93,7 +93,7 @@ async function settleBatch<Item, Answer>(
   for (const entry of batch) if (entry.refused && !isolated.includes(entry)) options.abandoned?.(entry.item);
 }
 
-/** One timer for all statements of a busy time: making and clearing one for each costs more than looking. */
+/** One timer for all statements while busy: making and clearing a timer for each statement costs more. */
 function createWatch(look: () => void) {
   let timer: NodeJS.Timeout | null = null;
   return {
@@ -106,8 +106,8 @@ function createWatch(look: () => void) {
 }
 
 /**
- * Lets concurrent callers share one statement: those of one turn of the event loop, those that come while a statement is in flight, and
- * under load those of a millisecond. One statement at a time; a lost connection costs a repetition, a faulty item only itself.
+ * Lets concurrent callers share one statement: those of one turn of the event loop, those that arrive while a statement is in flight, and under
+ * load those of one millisecond. One statement runs at a time. After a lost connection the statement is repeated; a faulty item fails alone.
  */
 export function createCoalescer<Item, Answer>(
   options: CoalescerOptions<Item, Answer>,

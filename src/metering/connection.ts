@@ -1,6 +1,6 @@
 import type { Database, DedicatedSql } from '../database/index.js';
 
-/** A connection of its own for one loop of statements. */
+/** A dedicated connection for one loop of statements. */
 export type Connection = Pick<DedicatedSql, 'text' | 'ready' | 'close'>;
 
 /** Opened at the first statement. */

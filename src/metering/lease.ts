@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
 import { HEARTBEAT, SWEEP } from './metering.queries.js';
 
-/** A process that did not renew its lease for this long is lost, and its reservations are given back. */
+/** A process that has not renewed its lease for this long counts as dead, and its reservations are released. */
 export const LEASE_MS = 15_000;
 const HEARTBEAT_MS = 5_000;
 
@@ -13,7 +13,7 @@ export interface LeaseOptions {
   logger: Logger;
 }
 
-/** This process's lease in `processes`, and the sweep of those that lost theirs. Faults are logged; the next beat tries again. */
+/** Renews this process's lease in `processes`, and sweeps processes whose lease expired. Errors are logged; the next heartbeat tries again. */
 export function createLease({ database, processId, role, logger }: LeaseOptions) {
   let timer: NodeJS.Timeout | undefined;
   const running = new Set<Promise<void>>();
@@ -38,11 +38,11 @@ export function createLease({ database, processId, role, logger }: LeaseOptions)
       if (timer !== undefined) return;
       const renew = () => beat(LEASE_MS);
       guarded(renew, 'the process could not renew its lease')();
-      // One after the other: a process that was frozen would sweep what it holds itself.
+      // First renew, then sweep: a process that was suspended would otherwise sweep its own reservations.
       const both = guarded(() => renew().then(sweep), 'the lease or the sweep of reservations failed');
       timer = setInterval(both, HEARTBEAT_MS).unref();
     },
-    /** Ends the lease, so that nobody waits for this process. */
+    /** Ends the lease, so that other processes need not wait for its expiry. */
     async close(): Promise<void> {
       const started = timer !== undefined;
       clearInterval(timer);

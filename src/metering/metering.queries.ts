@@ -1,4 +1,7 @@
-/** Leases, buckets, windows and the ledger; admission and settlement have files of their own (admission.queries.ts, settlement.queries.ts). */
+/**
+ * Statements on leases, buckets, windows and the ledger. Admission and settlement have their own files (admission.queries.ts,
+ * settlement.queries.ts).
+ */
 
 export const HEARTBEAT = {
   name: 'penstock_heartbeat',
@@ -29,7 +32,7 @@ export const SET_USED = {
   text: 'SELECT penstock_set_used($1, $2::jsonb, $3, $4, $5) AS answer',
 };
 
-/** The window's log (see `rate_windows`) read only: slots that are free now, and when the next one comes. */
+/** Reads a window's log (see `rate_windows`): the slots that are free now, and when the next one becomes free. */
 export const PEEK = {
   name: 'penstock_rate_peek',
   text: `SELECT n.us AS now, e.expired * w.grain + CASE WHEN e.expired = cardinality(w.stamps) THEN 0 ELSE w.grain - w.fill END AS slots,

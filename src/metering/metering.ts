@@ -9,7 +9,7 @@ import { createReleaseRetry } from './release-retry.js';
 import { createLease } from './lease.js';
 import type { Metering } from './metering.types.js';
 import { returnSlots } from './return-slots.js';
-import { createSettledBefore } from './settled-before.js';
+import { createPastSettlements } from './past-settlements.js';
 import { createQuotas } from './quota.js';
 import { createSettlement } from './settlement.js';
 import { SETTLEMENT_SETTINGS } from './settlement.queries.js';
@@ -22,16 +22,16 @@ export interface MeteringOptions {
   /** Names this process in `processes` and as the holder of its reservations; new at every start. */
   processId: string;
   role: string;
-  /** Reads a key and its organisation's plan again, past any cache: called when admission finds the caller's copy out of date. */
+  /** Reads a key and its organisation's plan again, without the cache. Called when admission finds the cached copy out of date. */
   refresh(principal: Principal): Promise<Principal>;
   /**
-   * False where the events of settlements reach nobody but webhooks (no Kafka): those of organisations without a webhook are then not
-   * written. Default true.
+   * False if only webhooks consume the events of settlements (no Kafka): then events of organisations without a webhook are not written. Default
+   * true.
    */
   eventsHeard?: boolean;
-  /** Told of each admission statement: how many callers, how many seconds. */
+  /** Called after each admission statement with the number of callers and the seconds. */
   onBatch?: (size: number, seconds: number) => void;
-  /** Told of each admission: `admitted`, or the code of its refusal. */
+  /** Called for each admission with `admitted` or the code of the refusal. */
   onAdmission?: (outcome: string) => void;
 }
 
@@ -43,8 +43,8 @@ function connectionsOf(database: MeteringOptions['database']) {
 }
 
 /**
- * Rate windows, reservations and their ledger. Two connections of its own: admissions share one, settlements and releases the other,
- * because a settlement waits for the disk and an admission does not.
+ * Rate windows, reservations and their ledger. It has two dedicated connections: one for admissions, one for settlements and releases, because a
+ * settlement waits for the disk and an admission does not.
  */
 export function createMetering({
   database,
@@ -91,7 +91,7 @@ export function createMetering({
     release: settlement.release,
     releaseUnless: givingBack.releaseUnless,
     ...quotas,
-    settledBefore: createSettledBefore(database, settlement),
+    settledBefore: createPastSettlements(database, settlement),
     usageRecords: (query) => listUsage(database, query),
     hurry: settlement.hurry,
     connect: async () => void (await Promise.all([admit.ready(), settle.ready()])),

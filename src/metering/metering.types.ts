@@ -7,7 +7,7 @@ export interface RateState {
   remaining: number;
   /** Unix seconds (rounded up) at which the window next gains a slot. */
   reset: number;
-  /** Where slots were taken: when, by the database's clock, in microseconds. */
+  /** Set if slots were taken: the time, by the database's clock, in microseconds. */
   takenAt?: number;
 }
 
@@ -29,7 +29,7 @@ export type OperationKind =
   | 'adjustment'
   | 'top_up';
 
-/** A chat call's price before it ran: reserved as prompt + max tokens, capped at what is left where prompt + 1 fits. */
+/** A chat call's price before it runs: reserves prompt + max tokens, or what is left if at least prompt + 1 fits. */
 export interface TokenPrice {
   promptTokens: number;
   maxTokens: number;
@@ -54,9 +54,9 @@ export interface AdmissionRequest {
   principal: Principal;
   requestId: string;
   client: ClientInfo;
-  /** Take a slot of the key's own window (false for fields of a GraphQL operation whose slot was taken already). */
+  /** Whether to take a slot of the key's own window (false for fields of a GraphQL operation whose slot is already taken). */
   keyWindow: boolean;
-  /** Also take a slot of this endpoint's window. Both are taken or none. */
+  /** Whether to take a slot of this endpoint's window too. Both slots are taken, or none. */
   endpoint?: LimitedEndpoint | undefined;
   operation?: OperationRequest | undefined;
 }
@@ -70,7 +70,7 @@ export interface Reservation {
 }
 
 export interface Admission {
-  /** The tighter of the windows looked at; null where the request counts against none. */
+  /** Of the checked windows the one with the smaller share left; null if the request counts against none. */
   rate: RateState | null;
   reservation: Reservation | null;
 }
@@ -90,20 +90,20 @@ export interface QuotaReport {
   quotas: BucketState[];
 }
 
-/** What a settlement answers: what was charged really, and the buckets after it. */
+/** The result of a settlement: the real charge, and the buckets after it. */
 export interface Settlement {
-  /** False where the operation was settled or released before: nothing changed, `charged` is that of the first time. */
+  /** False if the operation was settled or released before: nothing changed, and `charged` is the first charge. */
   applied: boolean;
   charged: Amounts;
   balances: Record<Bucket, BucketState>;
 }
 
-/** A webhook event (contract 6.1) that is written in the transaction of a settlement, once, where that is applied. */
+/** A webhook event (contract 6.1) that is written once, in the transaction of the settlement, if the settlement is applied. */
 export interface SettlementEvent {
   orgId: string;
   type: string;
   data: Record<string, unknown>;
-  /** Where its call stands in a trace; null where nothing is traced. */
+  /** The trace context of its call; null without tracing. */
   traceparent: string | null;
 }
 
@@ -119,13 +119,13 @@ export interface UsageRecord {
   client: ClientInfo;
   /** Hundredths. Reserved amounts while open, charged amounts once settled, {} once released. */
   amounts: Amounts;
-  /** Hundredths that an operator's top-up added to buckets; {} for all else. */
+  /** Hundredths that an operator's top-up added to buckets; {} for every other kind. */
   granted: Amounts;
   createdAt: string;
   settledAt: string | null;
 }
 
-/** Records, newest first, each with the cursor after which the next ones are read. */
+/** Records, newest first, each with its cursor. */
 export interface UsagePage {
   nodes: UsageRecord[];
   cursors: string[];
@@ -147,28 +147,28 @@ export interface Metering {
    * after the windows were looked at carries the rate state: see `rateOf(error)`.
    */
   admit(request: AdmissionRequest): Promise<Admission>;
-  /** Gives slots back that a call took before it was known to be refused at step 4 of decisions 1. */
+  /** Returns slots that a call took before it was refused at step 4 of decisions 1. */
   returnSlots(slots: TakenSlots): Promise<void>;
   /** The price of tokens in credits and chat_tokens, hundredths: credits are whole, at least 1. */
   tokenAmounts(totalTokens: number, multiplier: number): Amounts;
-  /** Charges real amounts, once, durably (the promise resolves after the commit), and tells of it. Coalesced. */
+  /** Charges real amounts once and durably (resolves after the commit), and writes the event. Simultaneous calls share one statement. */
   settle(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement>;
   /**
-   * The same for an answer that its caller does not see before: where PostgreSQL is away so long that the caller is refused, it is given back
-   * instead, and taken back where PostgreSQL had taken it all the same, so that nobody pays for a 503, or twice for its retry.
+   * As `settle`, for an answer that the caller has not seen yet. If PostgreSQL is away so long that the caller gets a 503, the reservation is
+   * released instead, and a charge that was committed nevertheless is reversed: nobody pays for a 503, or twice because of its retry.
    */
   settleUnseen(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement>;
-  /** How an operation was settled, by whatever process, for whoever is given its answer: the charge stays. Null where it was not (yet). */
+  /** How an operation was settled, by any process. Its answer is now given to a caller, so the charge becomes final. Null if it is not settled. */
   settledBefore(operationId: string): Promise<Settlement | null>;
-  /** Gives a reservation back, once. Coalesced. */
+  /** Releases a reservation once. Simultaneous calls share one statement. */
   release(operationId: string): Promise<void>;
   /**
-   * For work that could not be stored: gives its reservation back, unless it was stored and only the answer was lost. While PostgreSQL does
-   * not tell, it is asked again in the background.
-   * @returns true where it was given back; false where the work is stored, or where that is not known yet
+   * For work that could not be stored: releases its reservation, unless the work was stored and only PostgreSQL's answer was lost. While that is
+   * unknown, it is checked again in the background.
+   * @returns true if it was released; false if the work is stored or that is not known yet
    */
   releaseUnless(operationId: string, isStored: () => Promise<boolean>): Promise<boolean>;
-  /** Any operation's prices checked against nothing but arithmetic and the balance; changes nothing. */
+  /** The state of all buckets; changes nothing. */
   balances(orgId: string): Promise<Record<Bucket, BucketState>>;
   quota(orgId: string): Promise<QuotaReport>;
   /** Operator: adds units (hundredths) to a bucket. @throws ApiError invalid_request for chat_tokens and unlimited buckets. */
@@ -177,11 +177,11 @@ export interface Metering {
   setUsed(orgId: string, bucket: Bucket, used: number): Promise<BucketState>;
   /** Newest first. `after` takes the cursor of any record. */
   usageRecords(query: UsageQuery): Promise<UsagePage>;
-  /** Opens the connections that calls are admitted and charged over, unless they stand. @throws ApiError unavailable while it cannot */
+  /** Opens the connections for admission and settlement if they are not open. @throws ApiError unavailable if it cannot */
   connect(): Promise<void>;
   /** Starts the process's heartbeat and the sweep of dead processes' reservations. */
   start(): void;
-  /** The process is about to end: settlements that the database does not take keep their callers waiting no longer than a second. */
+  /** Shortens the time-out of settlements to a second, because the process is stopping. */
   hurry(): void;
   close(): Promise<void>;
 }

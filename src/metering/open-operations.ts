@@ -1,13 +1,13 @@
 import { SlotList } from '../collections/slot-list.js';
 import type { AdmissionRequest } from './metering.types.js';
 
-/** Operations that are remembered at most; beyond it the oldest is forgotten. */
+/** At most this many operations are remembered; then the oldest is dropped. */
 const MAX_OPEN = 20_000;
 
-/** What open operations were, for the case that their reservations are lost with the database. */
+/** Remembers open operations, in case the database loses their reservations (a crash, a failover). */
 export class OpenOperations {
   private readonly requests = new SlotList<AdmissionRequest>();
-  /** Places only: what such a map holds lives longer than it is needed (see `SlotList`). */
+  /** Holds indexes only: a map would keep its values in memory longer than needed (see `SlotList`). */
   private readonly places = new Map<string, number>();
 
   get(operationId: string): AdmissionRequest | undefined {

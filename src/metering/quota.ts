@@ -10,7 +10,7 @@ import { balancesOf, bucketState, bucketStates } from './amounts.js';
 import type { BucketState, QuotaReport } from './metering.types.js';
 import { QUOTA, SET_USED, TOP_UP } from './metering.queries.js';
 
-/** Hundredths; far above any allowance and far below where sums would stop being exact. */
+/** In hundredths; far above any allowance, and far below the limit of exact sums. */
 const MAX_AMOUNT = 1e14;
 
 interface QuotaAnswer {
@@ -32,7 +32,7 @@ function checkAmount(bucket: Bucket, amount: number, name: 'amount' | 'used'): v
       name,
     );
   }
-  // A part of a credit would be left over for ever: every charge of them is whole (decisions 2).
+  // A fraction of a credit could never be used: every charge of credits is whole (decisions 2).
   if (bucket === 'credits' && amount % 100 !== 0) throw invalid(`${name} of credits must be whole`, name);
 }
 

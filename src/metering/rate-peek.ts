@@ -4,21 +4,18 @@ import type { RateState } from './metering.types.js';
 import { keyRule } from './rates.js';
 import { PEEK } from './metering.queries.js';
 
-/** Headers are not worth a caller's time: while PostgreSQL is away an answer goes without them. */
+/** A caller does not wait longer for rate headers: while PostgreSQL is away the answer has none. */
 const TIMEOUT_MS = 2_000;
 
 interface Row {
   now: number;
-  /** Null: the key has not called yet. */
+  /** Null: the key has made no call yet. */
   slots: number | null;
   /** Null: every slot is free. */
   gains_at: number | null;
 }
 
-/**
- * The key's own window as it stands, without taking a slot: what the X-RateLimit-* headers of a refusal before step 4 of
- * decisions 1 report.
- */
+/** Reads the state of the key's own window without taking a slot, for the X-RateLimit-* headers of a refusal before step 4 of decisions 1. */
 export function createRatePeek(
   database: Pick<Database, 'system'>,
 ): (principal: Principal) => Promise<RateState> {

@@ -3,11 +3,11 @@ import { ApiError } from '../contract/errors.js';
 import type { LimitedEndpoint } from '../contract/words.js';
 import type { RateState } from './metering.types.js';
 
-/** A sliding window: at most `limit` slots in any stretch of `lengthUs` microseconds; its log's form is that of `rate_windows`. */
+/** A sliding window: at most `limit` slots in any `lengthUs` microseconds. `rate_windows` describes the form of its log. */
 export interface WindowRule {
   limit: number;
   lengthUs: number;
-  /** Slots that share a stamp: 1, so exact, up to 600 slots. */
+  /** Slots that share one timestamp; 1 (exact) up to 600 slots. */
   grain: number;
   stamps: number;
 }
@@ -15,7 +15,10 @@ export interface WindowRule {
 const MAX_EXACT = 600;
 const MAX_STAMPS = 200;
 
-/** What the grain does not divide is never given out: one that divides the limit is taken, or leaves least, where it keeps no more than {@link MAX_EXACT} stamps. */
+/**
+ * Finds the number of slots for each timestamp, with at most {@link MAX_EXACT} timestamps. A remainder of the division is never given out, so the
+ * number with the smallest remainder is taken.
+ */
 function grainOf(limit: number): number {
   let best = Math.ceil(limit / MAX_STAMPS);
   for (let finer = best - 1; limit % best > 0 && finer * MAX_EXACT >= limit; finer--)
@@ -23,7 +26,7 @@ function grainOf(limit: number): number {
   return best;
 }
 
-/** By what the plans say of a window: a large one's grain is looked for over thousands of numbers, and every call asks. */
+/** Cached by the plan's object: the search for a large window's grain tries thousands of numbers, and every call needs it. */
 const known = new WeakMap<object, WindowRule>();
 
 function ruleOf(configured: object, limit: number, lengthUs: number): WindowRule {
@@ -46,7 +49,7 @@ export function endpointRule(plans: PlanCatalogue, endpoint: LimitedEndpoint): W
   return ruleOf(window, window.limit, window.windowSeconds * 1_000_000);
 }
 
-/** The window with the smaller share left is the one that the headers report; of two that are full, the later one to gain a slot. */
+/** Returns the window that the headers report: the one with the smaller share left; of two full ones, the one that gains a slot later. */
 export function tighter(a: RateState | null, b: RateState | null): RateState | null {
   if (a === null || b === null) return a ?? b;
   const [ofA, ofB] = [a.remaining * b.limit, b.remaining * a.limit];
@@ -56,7 +59,7 @@ export function tighter(a: RateState | null, b: RateState | null): RateState | n
 
 const rates = new WeakMap<ApiError, RateState>();
 
-/** The rate state that an error of `admit` carries: null where it was thrown before the windows were looked at. */
+/** The rate state of an error of `admit`; null if it was thrown before the windows were checked. */
 export function rateOf(error: unknown): RateState | null {
   return error instanceof ApiError ? (rates.get(error) ?? null) : null;
 }

@@ -8,7 +8,7 @@ export interface ReleaseRetryOptions {
   logger: Logger;
 }
 
-/** Reservations of work that could not be stored. The sweep is for dead processes: a living one gives back what it holds by itself. */
+/** Releases reservations of work that could not be stored. (The sweep releases only those of dead processes.) */
 export function createReleaseRetry({ release, logger }: ReleaseRetryOptions) {
   const closing = new AbortController();
   const attempt = async (operationId: string, isStored: () => Promise<boolean>): Promise<boolean> => {

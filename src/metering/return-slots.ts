@@ -2,7 +2,7 @@ import type { Database } from '../database/index.js';
 import type { TakenSlots } from './metering.types.js';
 import { RETURN_SLOTS } from './metering.queries.js';
 
-/** Gives slots back; the windows are locked in the order in which every batch locks them. */
+/** Returns slots. Locks the windows in the same order as every batch. */
 export async function returnSlots(
   database: Pick<Database, 'system'>,
   { principal, keyWindow, endpoint, takenAt }: TakenSlots,

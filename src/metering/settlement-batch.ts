@@ -14,13 +14,13 @@ export interface Ending {
   amounts: Amounts | null;
   fallback: object | null;
   event: SettlementEvent | null;
-  /** Whose operation it is, where this process remembers it. */
+  /** The operation's organisation, if this process remembers it. */
   orgId: string | undefined;
-  /** Its caller sees nothing of it before it is charged: who is refused meanwhile is not charged either. */
+  /** The caller has not seen the answer yet: if the caller is refused, the operation is not charged. */
   unseen: boolean;
 }
 
-/** The operation ended now, had ended before, or nobody knows it. */
+/** The operation has ended now, had ended before, or is unknown. */
 export const STATE = { before: 0, now: 1, unknown: 2 } as const;
 
 export interface Ended {
@@ -37,7 +37,7 @@ function mayFit({ amounts, fallback, orgId }: Ending): boolean {
   );
 }
 
-/** What is charged where it is not more than was reserved: the token view is never more than the credits. */
+/** The charge of credits and `chat_tokens`, for an operation that is charged no more than it reserved. */
 function chargeOf({ credits = 0, chat_tokens: tokens = 0 }: Amounts): Charge {
   return { credits, chat_tokens: Math.min(tokens, credits * 1000) };
 }
@@ -100,8 +100,8 @@ const isRefused = (error: unknown): boolean =>
   error instanceof Error && (error as { code?: string }).code === REFUSED;
 
 /**
- * Ends a batch of operations, each once, in their order; repeated, it tells how they had ended.
- * @param unheard true where events are for webhooks only (see settlement_event in SQL)
+ * Ends a batch of operations, each once, in their order. If repeated, it returns how they ended the first time.
+ * @param unheard true if events are for webhooks only (see settlement_event in SQL)
  */
 export async function settleBatch(
   connection: Connection,

@@ -1,4 +1,4 @@
-/** What `penstock_settle_batch` is sent (migrations/current/metering/settlement_types.sql says what each column means). */
+/** The parameters of `penstock_settle_batch` (migrations/current/metering/settlement_types.sql explains each column). */
 import { toVector } from './amounts.js';
 import type { SettlementEvent } from './metering.types.js';
 import type { Ending } from './settlement-batch.js';
@@ -10,7 +10,7 @@ export const ENDINGS = rowType<Ending>('settlement_ending', {
   fallback: json(({ fallback }) => fallback && JSON.stringify(fallback)),
 });
 
-/** An event as JSON, with the names of `settlement_event`. What is undefined is left out. */
+/** An event as JSON, with the names of `settlement_event`. Undefined values are left out. */
 export function eventRow(
   { orgId: org, type, data, traceparent }: SettlementEvent,
   { unheard, at }: { unheard: true | undefined; at?: number },

@@ -1,10 +1,10 @@
-/** How operations end: what each statement is sent, and what it does. */
+/** The statements that end operations, with their parameters. */
 import type { Ending } from './settlement-batch.js';
 import { bigint, lists, text } from './sql-rows.js';
 
 /**
- * What the connection of the settlements begins with. Plans are made once, whatever the tables held then, and must look rows up by their
- * keys; groups are sorted, so that every process locks balances in the same order. What must be on the disk is followed by {@link FLUSH}.
+ * Settings of the settlements' connection. Query plans are made once, whatever the tables contain at that time, and must use indexes; grouping
+ * must sort, so that every process locks balances in the same order. Commits do not wait for the disk: {@link FLUSH} follows where that matters.
  */
 export const SETTLEMENT_SETTINGS = {
   plan_cache_mode: 'force_generic_plan',
@@ -15,7 +15,7 @@ export const SETTLEMENT_SETTINGS = {
   synchronous_commit: 'off',
 };
 
-/** Near the end of an allowance an event is due; `penstock_balance_events` says when. */
+/** The total of a balance. Near its end an event is due; `penstock_balance_events` defines when. */
 const ROOM = 'b.allowance[1] + b.topup_start[1] + b.topup_added[1]';
 const NO_EVENT_DUE = `(b.allowance[1] = -1 OR b.depleted_fired[1]
         OR (${ROOM} - b.used[1] - s.c) * 10 >= ${ROOM} OR b.low_fired[1] AND ${ROOM} > b.used[1] + s.c)`;
@@ -31,7 +31,7 @@ export interface Row {
   charge: Charge | null;
 }
 
-/** Operations with what each is charged of credits and of their token view; null to release. */
+/** Operations with their charge of credits and `chat_tokens`; null to release. */
 export const FITTING_ROWS = lists<Row>({
   op: text(({ item }) => item.operationId),
   c: bigint(({ charge }) => charge && charge.credits),
@@ -39,9 +39,10 @@ export const FITTING_ROWS = lists<Row>({
 });
 
 /**
- * Ends reservations of tokens that were reserved in the period that still runs, are charged no more than they had reserved, give back nothing
- * that an earlier plan covered, and bring no balance to an event: nearly all. Anything else refuses the whole batch (SQLSTATE PM001), with nothing done, and `penstock_settle_batch` goes
- * through it. Parameters: {@link FITTING_ROWS}, sorted by their ids, and the events as JSON (settlement_event). Answers balances by organisation.
+ * The fast path, for almost all batches: ends token reservations of the current period that are charged no more than they reserved, return
+ * nothing that an earlier plan covered, and bring no balance to an event. Any other operation fails the whole batch (SQLSTATE PM001) without a
+ * change, and `penstock_settle_batch` does it. Parameters: {@link FITTING_ROWS}, sorted by their ids, and the events as JSON (settlement_event).
+ * Answers balances by organisation.
  */
 export const FITTING = {
   name: 'penstock_settle_fitting',
@@ -65,7 +66,7 @@ export const FITTING = {
         FROM penstock_heard_events($4::json) e) >= 0`,
 };
 
-/** Waits until everything before it is on the disk. A transaction of its own, so that no balance is locked during the flush. */
+/** Waits until all earlier commits are on the disk. A separate transaction, so that no balance is locked during the flush. */
 export const FLUSH = {
   name: 'penstock_flush',
   text: `SELECT set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'penstock', '')`,

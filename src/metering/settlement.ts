@@ -13,7 +13,7 @@ import type { Ended, Ending } from './settlement-batch.js';
 import { settleBatch, STATE } from './settlement-batch.js';
 import { TAKE_BACK } from './metering.queries.js';
 
-/** What `penstock_ledger_restore` needs to charge an operation whose reservation is gone. */
+/** What `penstock_ledger_restore` needs to charge an operation whose reservation was lost. */
 export function fallbackOf({ principal, operation, requestId, client }: AdmissionRequest): object {
   return {
     org: principal.orgId,
@@ -41,8 +41,8 @@ function tellLoss(logger: Logger, operationId: string, lost: Amounts): void {
 }
 
 /**
- * Whether the buckets are not those that were charged: their period ended meanwhile, and the plan perhaps with it, which the statement that
- * settled does not know.
+ * Whether a new period has begun since the charge, so that the returned buckets are not the charged ones. The plan may have changed too, which
+ * the settling statement does not know.
  */
 function areOfNextPeriod(balances: Settlement['balances'], charged: Amounts): boolean {
   return BUCKETS.some((bucket) => Math.round(balances[bucket].used * 100) < (charged[bucket] ?? 0));
@@ -51,15 +51,15 @@ function areOfNextPeriod(balances: Settlement['balances'], charged: Amounts): bo
 interface SettlementOptions {
   database: Pick<Database, 'system'>;
   connection: Connection;
-  /** The buckets as GET /quota shows them: they begin the period that runs, where nobody has yet. */
+  /** The buckets as GET /quota shows them. Reading them begins the current period if no call has done so. */
   quotas: Pick<Metering, 'balances'>;
   logger: Logger;
   eventsHeard: boolean;
 }
 
 /**
- * Takes charges back whose callers were told 503 while PostgreSQL did not answer, where it had taken them all the same. Tried until it
- * works, as long as the process lives.
+ * Reverses charges whose callers got a 503 because PostgreSQL did not answer, although it had committed them. Repeated until it succeeds, as long
+ * as the process lives.
  */
 function coalesceTakingBack({ database: { system } }: SettlementOptions): Coalescer<string, null> {
   return createCoalescer({
@@ -71,7 +71,7 @@ function coalesceTakingBack({ database: { system } }: SettlementOptions): Coales
   });
 }
 
-/** Settlements and releases, coalesced: see `penstock_settle_batch`. */
+/** Settlements and releases: simultaneous ones share one call of `penstock_settle_batch`. */
 function coalesceEndings(
   { connection, eventsHeard, logger }: SettlementOptions,
   takingBack: Coalescer<string, null>,
@@ -80,7 +80,7 @@ function coalesceEndings(
   return createCoalescer({
     persistent: true,
     async run(items) {
-      // Who is refused while a lost connection is waited for must not be charged by what was written before.
+      // Waits for the connection first, so that a caller who is refused during the wait is not charged by a statement that was already built.
       await connection.ready();
       return await settleBatch(connection, items, unheard);
     },
@@ -101,7 +101,7 @@ function coalesceEndings(
   });
 }
 
-/** How operations end, each once. A settlement's promise resolves when it is on the disk. */
+/** Ends operations, each once. A settlement's promise resolves when it is on the disk. */
 export function createSettlement(options: SettlementOptions) {
   const { logger, quotas } = options;
   const open = new OpenOperations();
@@ -132,14 +132,14 @@ export function createSettlement(options: SettlementOptions) {
     const applied = state === STATE.now;
     if (applied) tellLoss(logger, operationId, difference(amounts, charged));
     if (orgId === undefined || !areOfNextPeriod(balances, charged)) return { applied, charged, balances };
-    // What was charged stands, whether this can be had or not.
+    // The charge is final, even if the balances cannot be read.
     return { applied, charged, balances: await quotas.balances(orgId).catch(() => balances) };
   };
   return {
     /** Remembers an admitted operation until it ends here. */
     remember(request: AdmissionRequest): void {
       const { operation } = request;
-      // A job's reservation is settled in the database, by whoever ran it.
+      // A job's reservation is settled in the database by the worker that ran it, so it is not remembered here.
       if (operation !== undefined && operation.jobId === undefined) open.add(operation.id, request);
     },
     settle: (operationId: string, amounts: Amounts, event: SettlementEvent | null = null) =>

@@ -1,9 +1,9 @@
 /**
- * Rows as parameters of the hot statements. A list of columns says once what a row has: names, SQL types, and how a value is taken. From it
- * comes what is sent, and a test compares it with the SQL types of `migrations/current/metering/*_types.sql`.
+ * Rows as parameters of the hot statements. One list of columns describes a row: names, SQL types, and how to read each value. The parameters are
+ * made from it, and a test compares it with the SQL types in `migrations/current/metering/*_types.sql`.
  */
 
-/** One column of rows that are made of `Source`. */
+/** One column of a row that is made from a `Source`. */
 interface Column<Source> {
   /** As PostgreSQL's `format_type` spells it. */
   type: string;
@@ -11,10 +11,10 @@ interface Column<Source> {
   literal(source: Source): string | null;
 }
 
-/** By the name in SQL, in the order of SQL. */
+/** Columns by their SQL names, in the order of the SQL type. */
 export type Columns<Source> = Record<string, Column<Source>>;
 
-/** What needs no quotes, neither in an array nor in a row. An array takes the word null for no value. */
+/** Text that needs no quotes in an array or row literal. (An unquoted null in an array means NULL.) */
 const PLAIN = /^(?!null$)[\w./:-]+$/i;
 const SPECIAL = /["\\]/g;
 
@@ -83,9 +83,9 @@ export function rowType<Source>(name: string, columns: Columns<Source>): RowType
   return { name, columns, rows: (sources) => array(sources, row) };
 }
 
-/** Columns as one parameter each. */
+/** One array parameter for each column. */
 export interface Lists<Source> {
-  /** What SQL reads its rows from: `unnest(…) alias (…)`, with parameters from `$1` on. */
+  /** The FROM item that makes rows of the parameters: `unnest(…) alias (…)`, with parameters from `$1` on. */
   from(alias: string): string;
   values(sources: readonly Source[]): string[];
 }

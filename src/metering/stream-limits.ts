@@ -5,24 +5,24 @@ import type { RateState } from './metering.types.js';
 import { withRate } from './rates.js';
 
 const WINDOW_MS = 60_000;
-/** Owners whose windows are remembered: from so many on, those that are empty are forgotten. */
+/** Over this number of remembered windows, empty ones are deleted. */
 const SWEEP_AT = 10_000;
 
-/** What stays open: WebSockets, event streams, long polls (beyond 14.6). */
+/** Limits of long-lived requests: WebSockets, event streams, long polls (beyond 14.6). */
 export interface StreamLimits {
   /**
-   * A place among the open ones of a key and its organisation, until the answer is called.
+   * Takes a place among the open streams of a key and its organisation, until the returned function is called.
    * @throws ApiError rate_limited
    */
   hold(principal: Pick<Principal, 'keyId' | 'orgId' | 'plan'>): () => void;
   /**
-   * Takes the call's slot of its key's window of openings, in the place of a slot of the key's own window; once.
+   * Takes the call's slot in its key's window of opened streams, instead of a slot of the key's own window; once.
    * @throws ApiError rate_limited
    */
   open(call: CallContext): void;
 }
 
-/** Counts in the memory of one process. `now` in milliseconds; it only goes forward. */
+/** Counts in the memory of one process. `now` is in milliseconds and monotonic. */
 export function createStreamLimits(now: () => number = () => performance.now()): StreamLimits {
   const held = new Map<string, number>();
   const openings = new Map<string, number[]>();

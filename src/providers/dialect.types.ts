@@ -6,16 +6,16 @@ export type NativeDialect = (typeof NATIVE_DIALECTS)[number];
 
 /** A request in an upstream's own dialect. */
 export interface NativeCall {
-  /** As it is sent: the upstream's model name and the reserved cap stand in it already, `stream` is set by the provider. */
+  /** The body as it is sent. It already has the upstream's model name and the reserved maximum of tokens; the provider sets `stream`. */
   body: Record<string, unknown>;
-  /** Values of `include` that nobody asked for: they are left out where the upstream refuses them. */
+  /** Values of `include` that Penstock added: they are left out if the upstream refuses them. */
   addedIncludes?: readonly string[];
   /** Headers of the caller that only the upstream understands. */
   headers?: Readonly<Record<string, string>>;
   signal: LightAbortSignal;
 }
 
-/** An upstream's whole answer, as text (passed on with single values exchanged) and parsed. */
+/** An upstream's whole answer, as text (passed on with single values replaced) and parsed. */
 export interface NativeAnswer {
   text: string;
   parsed: Record<string, unknown>;
@@ -23,13 +23,13 @@ export interface NativeAnswer {
 
 /** One event of an upstream's stream. */
 export interface NativeEvent {
-  /** The `event:` line; '' where the upstream leaves it out. */
+  /** The `event:` line; '' if the upstream sends none. */
   name: string;
   /** JSON text, on one line. */
   data: string;
 }
 
-/** Events as they come, pulled one at a time; the upstream is paused while nobody pulls. */
+/** Events as they arrive, read one at a time; while nobody reads, the upstream is paused (backpressure). */
 export interface NativeEvents {
   /** The next event, or null after the last. @throws UpstreamError */
   next(): Promise<NativeEvent | null>;
@@ -39,7 +39,7 @@ export interface NativeEvents {
 
 /** An upstream that speaks a dialect itself. */
 export interface DialectProvider {
-  /** Whether a model does, by the upstream's name for it; absent: all of its models do. */
+  /** Whether a model supports it, by the upstream's name of the model; absent: all models do. */
   speaks?(modelId: string): boolean;
   /** @throws UpstreamError */
   complete(call: NativeCall): Promise<NativeAnswer>;

@@ -1,15 +1,15 @@
 import type { EditedImage, EditOperation } from '../imaging/index.js';
 import type { OrderLog, Ordering } from './order.types.js';
 
-/** Edits one picture by words, painting where it may. */
+/** Edits one image by a prompt, inside the mask. */
 export interface ImageEditor extends Ordering {
   capabilities: ImageEditCapabilities;
   wholeOperation?: never;
-  /** The edited picture in any format that can be read. @throws UpstreamError */
+  /** The edited image, in any format that Penstock can decode. @throws UpstreamError */
   edit(call: ImageEditCall): Promise<Uint8Array>;
 }
 
-/** An engine that does a whole operation on the pixels itself: it gets the request as it stands, and its result is stored as it is. */
+/** An engine that edits the pixels itself: it gets the unchanged request, and its result is stored unchanged. */
 export interface PixelEditor extends Ordering {
   capabilities: ImageEditCapabilities;
   wholeOperation: true;
@@ -36,27 +36,27 @@ export interface PixelEditCall {
   onProgress(percent: number): void;
 }
 
-/** What a model that edits can do; a request for more is refused before it costs anything. */
+/** What an editing model supports; a request for anything else is refused before it costs anything. */
 export interface ImageEditCapabilities {
   /** Operations of contract 4.3; null: all. */
   operations: readonly string[] | null;
-  /** Whether it can be told how much to change. */
+  /** Whether it takes a strength. */
   strength: boolean;
   /** Names that it knows in `model_inputs`; `seed` is one. */
   modelInputs: readonly string[];
-  /** How it is shown where it may paint: transparent there, or white there on black. */
+  /** The form of the mask: transparent where the model may paint (`hole`), or white on black (`white`). */
   mask: 'hole' | 'white';
 }
 
 export interface ImageEditCall {
   operation: string;
-  /** What to do, in words that stand alone. */
+  /** The complete instruction. */
   prompt: string;
   /** PNG. */
   image: Uint8Array;
-  /** PNG as large as the image, as the model's capabilities say; absent: all of it may be painted. */
+  /** A PNG of the image's size, in the form of the model's capabilities; absent: the model may paint everywhere. */
   mask?: Uint8Array;
-  /** What the result will be brought to. */
+  /** The size to which the result will be scaled. */
   width: number;
   height: number;
   /** How many times larger than the image; 1 for all operations but superResolution. */
@@ -64,10 +64,10 @@ export interface ImageEditCall {
   /** The result should have a transparent background. */
   transparent: boolean;
   strength: number;
-  /** How well it is to be made, for models that have a dial for it. */
+  /** The quality, for models with such a parameter. */
   quality?: string;
   modelInputs: Readonly<Record<string, string | number | boolean>>;
   signal: AbortSignal;
-  /** Where models whose work is ordered note their orders. */
+  /** Stores orders, for models whose work is ordered and polled. */
   orders?: OrderLog;
 }

@@ -1,20 +1,23 @@
 import type { ImageModelV4, ImageModelV4CallOptions } from '@ai-sdk/provider';
 import type { OrderLog, Ordering } from './order.types.js';
 
-/** An image call beyond the specification's words. `providerOptions.penstock` holds what was checked; what the model has no dial for does nothing. */
+/**
+ * An image call with more options than the AI SDK's specification. `providerOptions.penstock` has the checked values; values that the model does
+ * not support have no effect.
+ */
 export type ImageCallOptions = ImageModelV4CallOptions & {
-  /** 0 to 100, from models that know it. */
+  /** 0 to 100, from models that report progress. */
   onProgress?: (percent: number) => void;
-  /** Where models whose work is ordered note their orders. */
+  /** Stores orders, for models whose work is ordered and polled. */
   orders?: OrderLog;
 };
 
-/** What an image model takes besides words and size; a request for more is refused before it costs anything. */
+/** What an image model supports besides prompt and size; a request for anything else is refused before it costs anything. */
 export interface ImageCapabilities {
   style: boolean;
   negativePrompt: boolean;
   seed: boolean;
-  /** Whether it makes pictures with a transparent background. Absent: no. */
+  /** Whether it makes images with a transparent background. Absent: no. */
   transparent?: boolean;
 }
 
@@ -23,6 +26,6 @@ export type ImageModel = Omit<ImageModelV4, 'doGenerate'> &
     doGenerate(options: ImageCallOptions): ReturnType<ImageModelV4['doGenerate']>;
     /** Absent: all of it is passed on. */
     capabilities?: ImageCapabilities;
-    /** Whether it makes PNG of exactly the size that was asked for, for certain: then nobody reads it again. Absent: no. */
+    /** Whether its results are always PNG of exactly the requested size: then they need not be decoded and checked. Absent: no. */
     exactPng?: boolean;
   };

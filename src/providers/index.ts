@@ -1,4 +1,4 @@
-export { askUpstream } from './ask-upstream.js';
+export { probeUpstream } from './probe-upstream.js';
 export { createProviderRegistry, readProvidersFile } from './registry.js';
 export type { RegistryOptions } from './registry.js';
 export { SANDBOX_ID } from './providers-file.js';

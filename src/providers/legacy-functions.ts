@@ -6,7 +6,7 @@ type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The older calls and their answers, which name no call: an answer belongs to the latest call of its function. */
+/** Converts old-style calls and their results, which have no call ids: a result belongs to the latest call of its function. */
 function asToolMessages(messages: ChatBody['messages']): ChatBody['messages'] {
   const latest = new Map<unknown, string>();
   return messages.map((message, index) => {
@@ -22,7 +22,7 @@ function asToolMessages(messages: ChatBody['messages']): ChatBody['messages'] {
   }) as ChatBody['messages'];
 }
 
-/** `functions` and `function_call` in the words that took their place. */
+/** Converts `functions` and `function_call` to `tools` and `tool_choice`. */
 function asTools({ functions, function_call: choice, messages, ...body }: ChatBody): ChatBody {
   const named = isFields(choice) ? { type: 'function', function: { name: choice['name'] } } : choice;
   return {
@@ -35,7 +35,7 @@ function asTools({ functions, function_call: choice, messages, ...body }: ChatBo
   };
 }
 
-/** A message or delta with its first tool call as the old `function_call`, which has room for one. */
+/** Converts a message or delta: its first tool call becomes `function_call`, which can hold only one. */
 function asFunctionCall(said: unknown): unknown {
   if (!isFields(said) || !Array.isArray(said['tool_calls'])) return said;
   const { tool_calls: calls, ...rest } = said;
@@ -53,7 +53,7 @@ function translated(answer: { choices?: unknown }, member: 'message' | 'delta'):
   };
 }
 
-/** What is no chunk goes on as it came: who reads it says so. */
+/** Text that is not a chunk is passed on unchanged; its reader reports the error. */
 function translatedChunk(raw: string): string {
   try {
     return JSON.stringify(translated(parseShallow(raw) as Fields, 'delta'));
@@ -78,7 +78,7 @@ const usesFunctions = ({ functions, messages }: ChatBody): boolean =>
     (message) => (message as Fields)['role'] === 'function' || isFields((message as Fields)['function_call']),
   );
 
-/** The same provider for callers of the convention's older `functions`, where it only knows `tools`. */
+/** Wraps a provider that supports only `tools`, for callers that use the older `functions`. */
 export function withFunctions(provider: ChatProvider): ChatProvider {
   const told = (call: ChatCall): ChatCall => ({ ...call, body: asTools(call.body) });
   return {

@@ -10,26 +10,26 @@ export interface MusicCall {
   source: { bytes: Uint8Array; mediaType: string } | null;
   modelInputs: Readonly<Record<string, string | number | boolean>>;
   signal: AbortSignal;
-  /** 0 to 100, from models that know it. */
+  /** 0 to 100, from models that report progress. */
   onProgress?: (percent: number) => void;
-  /** Where models whose work is ordered note their orders. */
+  /** Stores orders, for models whose work is ordered and polled. */
   orders?: OrderLog;
 }
 
 export interface MusicMade {
   bytes: Uint8Array;
-  /** Where the engine knows it without what encoders add. */
+  /** Set if the engine knows the duration without the encoder's padding. */
   durationSeconds: number | null;
 }
 
-/** What a music model can do; a request for more is refused before it costs anything. */
+/** What a music model supports; a request for anything else is refused before it costs anything. */
 export interface MusicCapabilities {
   textToMusic: boolean;
   audioToAudio: boolean;
   negativePrompt: boolean;
-  /** Seconds: the ones that it makes, or between which it makes any; null: any of the contract. */
+  /** Supported durations in seconds, as a list or a range; null: all of the contract's. */
   durations: readonly number[] | { min: number; max: number } | null;
-  /** It works in this server, on sources that are decoded here. Absent: no. */
+  /** Whether it runs in this server and needs sources decoded. Absent: no. */
   decodesHere?: boolean;
   /** Names that it knows in `model_inputs`. */
   modelInputs: readonly string[];

@@ -11,6 +11,8 @@ import { createOpenAiCompatibleChat } from './openai-compatible/openai-compatibl
 import { createOpenAiCompatibleEmbedding } from './openai-compatible/openai-embedding.js';
 import { createOpenAiCompatibleImageEditor } from './openai-compatible/openai-image-edit.js';
 import { createOpenAiCompatibleImage } from './openai-compatible/openai-image.js';
+import { createModeration } from './openai-compatible/openai-moderation.js';
+import { createOpenAiCompatibleRerank } from './openai-compatible/openai-rerank.js';
 import { createOpenAiCompatibleSpeech } from './openai-compatible/openai-speech.js';
 import { dialectsOf } from './openai-compatible/dialect-upstream.js';
 import { RefusedFields } from './openai-compatible/optional-fields.js';
@@ -18,14 +20,14 @@ import { createOpenAiCompatibleTranscription } from './openai-compatible/openai-
 import { Transport } from './openai-compatible/transport.js';
 
 export interface OpenProvider extends Provider {
-  /** Lets calls in flight end: another provider has taken this one's place. */
+  /** Closes the provider after the calls in flight have ended, because another has replaced it. */
   retire(): Promise<void>;
 }
 
-/** Words of other headers that may stand in any sentence. */
+/** Header values shorter than this are not treated as secrets: they can occur in any sentence. */
 const SHORT_VALUE = 8;
 
-/** Keys, and headers that carry any. */
+/** Keys, and headers that contain keys. */
 function keysOf({ apiKey, aws, headers }: UpstreamSettings): string[] {
   const values = Object.entries(headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
   const { secretAccessKey = '', sessionToken = '' } = aws ?? {};
@@ -33,7 +35,7 @@ function keysOf({ apiKey, aws, headers }: UpstreamSettings): string[] {
   return all.filter((value) => value !== '');
 }
 
-/** What must never show in an error: keys, headers and parts of the address that may carry any, and where the upstream is. */
+/** What must never appear in an error: keys, headers and parts of the address that may contain keys, and the upstream's host. */
 function secretsOf(upstream: UpstreamSettings): string[] {
   const { baseUrl, headers } = upstream;
   const values = Object.values(headers).filter((value) => value.length >= SHORT_VALUE);
@@ -63,7 +65,7 @@ export function openUpstream(upstream: UpstreamSettings, egress: Egress | undefi
   return openConvention(upstream, native, { egress, secrets, made, refused });
 }
 
-/** An upstream of the common convention; the pictures of one that has a package besides are the package's. */
+/** Opens an OpenAI-compatible upstream. If it also has a provider package, the package makes its images. */
 function openConvention(
   upstream: UpstreamSettings,
   native: NativeProvider | null,
@@ -101,6 +103,8 @@ function openConvention(
     allowedTools: upstream.allowedTools ?? [],
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId, refused }),
     takesTokenIds: native === null,
+    rerank: (modelId) => createOpenAiCompatibleRerank({ transport, providerId: id, modelId, refused }),
+    ...(native?.moderates ? { moderate: createModeration(transport) } : {}),
     image_edit: (modelId) =>
       createOpenAiCompatibleImageEditor(
         { transport, providerId: id, modelId, egress, refused },

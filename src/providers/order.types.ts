@@ -1,24 +1,24 @@
 /**
- * Remembers, longer than a process lives, what an upstream was ordered to make for one job: whoever takes the job over asks about that
- * order instead of placing and paying another.
+ * Stores what an upstream was ordered to make for one job, longer than the process lives. A worker that takes the job over polls that order and
+ * does not place (and pay) another.
  */
 export interface OrderLog {
-  /** The same for the same work in every attempt, and for no other: what an upstream knows a repeated request by. */
+  /** The idempotency key for upstreams: equal in all attempts of the same work, and different for all other work. */
   key: string;
-  /** What names the order that was placed before; null where there is none. */
+  /** The reference of the order that was placed before; null if there is none. */
   earlier(): string | null;
-  /** Whether the job is ours for certain; before that nothing is ordered that would have to be paid. */
+  /** Whether the job's claim is committed; before that nothing is ordered that must be paid. */
   held(): Promise<boolean>;
-  /** Keeps the order's name. @returns false where the job is somebody else's by now: the order is to be taken back */
+  /** Stores the order's reference. @returns false if another worker has the job: then the order must be cancelled */
   placed(reference: string): Promise<boolean>;
-  /** The order was taken back. */
+  /** Called after the order was cancelled. */
   withdrawn(reference: string): Promise<void>;
-  /** Whether the job goes on elsewhere once the call's signal fires: its order then stays. */
+  /** Whether another worker continues the job when the call's signal fires: then the order is not cancelled. */
   goesOn(): boolean;
 }
 
-/** An engine whose work is ordered and asked about. */
+/** An engine whose work is ordered and polled. */
 export interface Ordering {
-  /** Takes an order back that nobody follows any more. @throws UpstreamError */
+  /** Cancels an order that nobody follows any more. @throws UpstreamError */
   withdraw?(reference: string, signal: AbortSignal): Promise<void>;
 }

@@ -52,7 +52,7 @@ const httpUrl = z
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const fieldName = z.string().min(1).max(100);
-/** How an upstream takes our parameters (docs/models.md). */
+/** How an upstream's models take our parameters (docs/models.md). */
 const fieldsOfEntry = {
   inputs: z
     .record(
@@ -77,7 +77,7 @@ const fieldsOfEntry = {
   tasks: z.array(z.string()).min(1).optional(),
 };
 
-/** What Penstock itself sets in a request, or reads as the contract says: not for an entry to open. */
+/** Parameters that Penstock itself sets or interprets; an entry cannot allow them. */
 const OWN_PARAMETERS = new Set([
   'model',
   'messages',
@@ -97,7 +97,7 @@ const allowedParameters = z
   )
   .max(100);
 
-/** What a request is nothing without, or could cost more without than was reserved. */
+/** Parameters that an entry cannot omit: a request needs them, or could cost more than was reserved without them. */
 const NEEDED = new Set([
   'model',
   'messages',
@@ -156,7 +156,7 @@ const provider = z.strictObject({
   id: id.refine((value) => value !== SANDBOX_ID, 'is taken by the sandbox'),
   kind: z.enum(['openai-compatible', ...NATIVE_PROVIDERS.map(({ id: kind }) => kind)]),
   baseUrl: httpUrl.optional(),
-  // A file's last line break often comes along with a secret.
+  // Trims the value: a secret that was read from a file often ends with a line break.
   apiKey: z
     .string()
     .trim()
@@ -188,7 +188,7 @@ const provider = z.strictObject({
   models: z.array(model).default([]),
 });
 
-/** Further names of models; `*` at the end stands for any rest. */
+/** Further names of models; `*` at the end matches any rest. */
 const alias = z
   .string()
   .regex(/^[\w.:@/-]{0,199}\*?$/, 'must be a name, with at most one *, at its end')
@@ -209,7 +209,7 @@ export interface ProvidersFile {
   upstreams: UpstreamSettings[];
 }
 
-/** Puts `${NAME}` in every string; a name without a value is a fault. */
+/** Substitutes `${NAME}` in every string; a name without a value is an error. */
 function substitute(
   value: unknown,
   context: { env: Readonly<Record<string, string | undefined>>; faults: string[] },
@@ -255,7 +255,7 @@ function configured(entry: FileEntry): ConfiguredModel[] {
   );
 }
 
-/** Faults that no single field has: names given twice. (Whether a default exists is the catalogue's to know.) */
+/** Finds names that are given twice. (The catalogue checks whether a default exists.) */
 function duplicates(entry: FileEntry): string[] {
   const seen = new Set<string>();
   const names = [
@@ -265,7 +265,7 @@ function duplicates(entry: FileEntry): string[] {
   return names.filter((name) => seen.size === seen.add(name).size).map((name) => `${name} stands twice`);
 }
 
-/** What holds without a file and without keys in the environment: the sandbox alone. */
+/** The providers without a file and without keys in the environment: only the sandbox. */
 export const NO_PROVIDERS: ProvidersFile = {
   settings: { sandbox: true, models: [], defaults: {}, fallbacks: {} },
   upstreams: [],
@@ -273,19 +273,19 @@ export const NO_PROVIDERS: ProvidersFile = {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** What holds without a file: the sandbox, and what the environment's keys switch on. */
+/** The providers without a file: the sandbox, and those whose keys are in the environment. */
 export function providersOfEnvironment(env: Variables): ProvidersFile {
   return withEnvironment(NO_PROVIDERS, env);
 }
 
-/** Adds the kinds that the environment has keys for and no entry names. */
+/** Adds native providers whose keys are in the environment and that no entry names. */
 function withEnvironment({ settings, upstreams }: ProvidersFile, env: Variables): ProvidersFile {
   const named = new Set(upstreams.flatMap(({ id, kind }) => [id, kind]));
   const all = [...upstreams, ...upstreamsOfEnvironment(env, named)];
   return { settings: { ...settings, natives: nativeModels(all) }, upstreams: all };
 }
 
-/** Fields of a maker's own form that are not set here cannot be omitted. */
+/** Checks `omit` for native providers: only fields that Penstock sets can be omitted. */
 function faultsOfOmit(
   { id: providerId, omit: all, models }: FileEntry['providers'][number],
   native: NativeProvider,
@@ -302,7 +302,7 @@ function faultsOfOmit(
   });
 }
 
-/** An entry with what it leaves out: a native kind's own address, and its key from the environment. */
+/** Completes an entry: the usual address of a native kind, and its key from the environment. */
 function upstreamOf(
   item: FileEntry['providers'][number],
   { env, faults }: { env: Variables; faults: string[] },

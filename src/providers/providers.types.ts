@@ -1,4 +1,4 @@
-import type { EmbeddingModelV4 } from '@ai-sdk/provider';
+import type { EmbeddingModelV4, RerankingModelV4 } from '@ai-sdk/provider';
 import type { LightAbortSignal } from '../collections/light-abort-signal.js';
 import type { ModelType, Tier } from '../contract/words.js';
 import type { DialectProvider, NativeDialect } from './dialect.types.js';
@@ -9,7 +9,7 @@ import type { TtsModel } from './tts.types.js';
 import type { SttModel } from './stt.types.js';
 import type { VideoModel } from './video.types.js';
 
-/** Body of a chat request in the common chat-completions convention: validated, only fields that an upstream may see. */
+/** The body of a chat-completions request: validated, with only the fields that an upstream may see. */
 export type ChatBody = Record<string, unknown> & { messages: unknown[] };
 
 /** Token counts as an upstream reported them. */
@@ -22,21 +22,21 @@ export interface ChatCall {
   /** The upstream's own model name. */
   modelId: string;
   body: ChatBody;
-  /** Output cap to send, in the spelling that the model's entry names. */
+  /** The maximum of output tokens to send, under the parameter name in the model's entry. */
   maxTokens: number;
-  /** What the caller asked for, before model and credits cut it to that cap; default: the cap. */
+  /** The maximum that the caller asked for, before the model's limit and the credits reduced it; default: `maxTokens`. */
   askedTokens?: number;
   outputCap: 'max_tokens' | 'max_completion_tokens';
-  /** Tokens of the prompt as the caller counted them (the sandbox reports them). */
+  /** The prompt's tokens as Penstock counted them (the sandbox reports them). */
   promptTokens: number;
-  /** Fields of `body` that nobody asked for: they are left out where the upstream refuses them. Default: none. */
+  /** Fields of `body` that Penstock added: they are left out if the upstream refuses them. Default: none. */
   optional?: readonly string[];
-  /** Nobody hears of a tool that `body` does not offer, also where it offers none: the sandbox asks for no other. Default: false. */
+  /** Whether the model may call only tools in `body`, and none if there are none; the sandbox obeys this. Default: false. */
   offeredOnly?: boolean;
   signal: LightAbortSignal;
 }
 
-/** A `chat.completion` object of the convention, parsed; only `choices` is sure to be an array. */
+/** A parsed `chat.completion` object. Only `choices` is guaranteed to be an array. */
 export type ChatObject = Record<string, unknown> & { choices: unknown[] };
 
 /** An upstream's whole answer, as text (passed on with single values spliced) and parsed (read only). */
@@ -46,8 +46,8 @@ export interface ChatAnswer {
 }
 
 /**
- * An upstream's chunks as they come: JSON texts of `chat.completion.chunk` objects. Pulled one at a time; the upstream is paused while
- * nobody pulls.
+ * An upstream's chunks as they arrive: JSON texts of `chat.completion.chunk` objects, read one at a time. While nobody reads, the upstream is
+ * paused (backpressure).
  */
 export interface ChatChunks {
   /** The next chunk, or null after the last. @throws UpstreamError */
@@ -56,7 +56,7 @@ export interface ChatChunks {
   cancel(): void;
 }
 
-/** An upstream that speaks the chat-completions convention over HTTP, or acts as if (the sandbox). */
+/** An upstream with a chat-completions interface: over HTTP, or in the process (the sandbox). */
 export interface ChatProvider {
   /** @throws UpstreamError */
   complete(call: ChatCall): Promise<ChatAnswer>;
@@ -64,11 +64,11 @@ export interface ChatProvider {
   stream(call: ChatCall): Promise<ChatChunks>;
 }
 
-/** How often a call is tried again at the same provider before the fallbacks. */
+/** How often a call is repeated at the same provider before the fallbacks. */
 export interface RetryPolicy {
   /** Further attempts after the first. */
   retries: number;
-  /** Delay before the first of them; doubled each time, with jitter. */
+  /** The delay before the first repetition; doubled each time, with jitter. */
   backoffMs: number;
 }
 
@@ -80,14 +80,14 @@ export interface DelayedJob {
   onProgress(percent: number): void;
 }
 
-/** One configured provider with what it is capable of. */
+/** One configured provider with the models that it can make. */
 export interface Provider {
   id: string;
   retry: RetryPolicy;
   chat?: ChatProvider;
   /** Dialects that it speaks itself, beside chat. */
   dialects?: Partial<Record<NativeDialect, DialectProvider>>;
-  /** Makers' tools, by type, that the operator lets through to it although they cost money there. Default none. */
+  /** Provider-executed tools, by type, that the operator allows although the upstream charges for them. Default none. */
   allowedTools?: readonly string[];
   image?(modelId: string): ImageModel;
   tts?(modelId: string): TtsModel;
@@ -95,29 +95,35 @@ export interface Provider {
   stt?(modelId: string): SttModel;
   video?(modelId: string): VideoModel;
   embedding?(modelId: string): EmbeddingModelV4;
-  /** Its embeddings take token ids: `providerOptions.penstock.input` goes in the place of the values. */
+  rerank?(modelId: string): RerankingModelV4;
+  /** Says whether an input is harmful, in the convention's words. @throws UpstreamError */
+  moderate?(
+    body: Record<string, unknown>,
+    signal: LightAbortSignal,
+  ): Promise<{ id: string; model: string; results: unknown[] }>;
+  /** Whether its embeddings accept token ids, in `providerOptions.penstock.input` instead of the values. */
   takesTokenIds?: boolean;
   image_edit?(modelId: string): ImageEditor | PixelEditor;
   /**
-   * Its models follow rules and say so: what stands in for a service that is not configured may be shown to them. A real model would take it
-   * for the service's.
+   * Whether its models answer by rules and say so. Such models may get a placeholder for a service that is not configured; a real model would
+   * take it for the service's result.
    */
   takesStandIns?: boolean;
   /**
-   * Runs a job's work after the delay that its request asks of this provider. Meanwhile the job holds neither a worker's slot nor files.
-   * Absent: no request asks for any.
+   * Runs a job's work after a delay that the request asks for. During the delay the job holds neither a worker's slot nor files. Absent: no
+   * request asks for a delay.
    */
   afterDelay?<T>(job: DelayedJob, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * What kind of fault: `rejected` is the caller's (400, 413 and 422 of an upstream; its message is clean and may be shown), `aborted` the
- * caller's going away; all others are the upstream's, and a fallback may do better.
+ * The kind of error: `rejected` is the caller's fault (400, 413 and 422 of an upstream; its message is sanitised and may be shown); `aborted`
+ * means that the caller disconnected; all others are the upstream's fault, and a fallback may succeed.
  */
 export type UpstreamFault = 'rejected' | 'aborted' | 'failed';
 
-/** An upstream's fault: whether trying again at the same upstream makes sense is decided by `retryable`. */
+/** An upstream's error. `retryable` says whether a repetition at the same upstream makes sense. */
 export class UpstreamError extends Error {
   constructor(
     message: string,
@@ -134,23 +140,23 @@ export class UpstreamError extends Error {
     this.name = 'UpstreamError';
   }
 
-  /** What the upstream said, to look for names in: it is in no log and no answer. */
+  /** The upstream's message, to search for names. It is never logged or sent to a caller. */
   #said = '';
 
-  /** Keeps what an upstream said of its refusal for {@link names}. */
+  /** Stores the upstream's message for {@link names}. */
   saying(said: string): this {
     this.#said = said.toLowerCase();
     return this;
   }
 
-  /** Whether the upstream's refusal says that it does not know or take what it names. */
+  /** Whether the upstream's message says that it does not know or support something. */
   saysUnsupported(): boolean {
     return /unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|extra|not permitted/.test(
       this.#said,
     );
   }
 
-  /** Whether the upstream's refusal names a field or a value: a plain word only where it stands in quotes or brackets, or first. */
+  /** Whether the upstream's message names a field or a value. A plain word counts only in quotes or brackets, or at the beginning. */
   names(word: string): boolean {
     const said = this.#said;
     const isPlain = !/[^a-z]/.test(word);
@@ -188,11 +194,11 @@ export interface ConfiguredModel {
   modalities: { input: string[]; output: string[] } | undefined;
   price: { amount?: number; credits?: number } | undefined;
   maxDurationSeconds: number | undefined;
-  /** Further fields of chat requests that it gets: its own and its provider's. */
+  /** Further fields of chat requests that are sent to it: those of its own entry and of its provider's. */
   allowedParameters: readonly string[];
 }
 
-/** What PROVIDERS_FILE says of models, after the substitution of `${NAME}`. */
+/** The models in PROVIDERS_FILE, after the substitution of `${NAME}`. */
 export interface ProviderSettings {
   /** False: the sandbox's models are gone. */
   sandbox: boolean;
@@ -200,7 +206,7 @@ export interface ProviderSettings {
   defaults: Partial<Record<ModelType, string>>;
   /** Model id → ids to try in order when it fails. */
   fallbacks: Record<string, string[]>;
-  /** Further names of models; one that ends in `*` stands for all that begin so. Default none. */
+  /** Further names of models; a name that ends in `*` matches all names with that prefix. Default none. */
   aliases?: Readonly<Record<string, string>>;
   /** Known models that native upstreams switch on. Default none. */
   natives?: readonly NativeModels[];
@@ -225,7 +231,7 @@ export interface ProviderRegistry {
   find(id: string): Provider | null;
   /** Providers in the file's order, the sandbox first. */
   list(): Provider[];
-  /** Rereads PROVIDERS_FILE; where it has a fault the old one stays in force. @throws ProvidersFileError */
+  /** Reads PROVIDERS_FILE again; if it has an error, the old settings stay in force. @throws ProvidersFileError */
   reload(): Promise<void>;
   onChange(listener: () => void): void;
   close(): Promise<void>;

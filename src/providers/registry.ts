@@ -14,23 +14,23 @@ export interface RegistryOptions {
   file: string | null;
   /** Where `${NAME}` in the file comes from. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Who answers without a network, unless the file switches it off. Closed by whoever made it. Absent: nobody. */
+  /** The sandbox provider, which needs no network; PROVIDERS_FILE can switch it off. Its creator closes it. Absent: none. */
   sandbox?: Provider;
-  /** Where callers find files that are stored here. */
+  /** The address under which callers reach stored files. */
   publicUrl?: string;
   /** For images that an upstream answers as URLs of another host than its own. */
   egress?: Egress;
   logger: Logger;
 }
 
-/** The sandbox outlives the registry's providers: a reload closes none of what it has. */
+/** A wrapper for the sandbox, which a reload must not close. */
 function openSandbox(sandbox: Provider): OpenProvider {
   const nothing = (): Promise<void> => Promise.resolve();
   const chat = sandbox.chat === undefined ? {} : { chat: withFunctions(sandbox.chat) };
   return { ...sandbox, ...chat, close: nothing, retire: nothing };
 }
 
-/** Whether upstreams can read files from here: not from a private address. */
+/** Whether upstreams can download files from this installation (not from a private address). */
 function hasPublicFiles({ publicUrl, egress }: RegistryOptions): boolean {
   if (publicUrl === undefined || egress === undefined) return false;
   try {

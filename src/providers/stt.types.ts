@@ -1,6 +1,6 @@
 import type { OrderLog, Ordering } from './order.types.js';
 
-/** What is stored of generated speech, so that a transcription recognises it in any container, with any codec and tags. */
+/** The stored fingerprint of generated speech, so that a transcription recognises it in any container, with any codec and tags. */
 export interface KnownSpeech {
   text: string;
   /** Length of the whole speech. */
@@ -12,7 +12,7 @@ export interface KnownSpeech {
 /** A transcription call, every option checked against the model's capabilities beforehand. */
 export interface TranscriptionCall {
   audio: Uint8Array;
-  /** As the content says it. */
+  /** Detected from the content. */
   mediaType: string;
   durationSeconds: number;
   /** ISO code; null: the model finds out. */
@@ -23,12 +23,12 @@ export interface TranscriptionCall {
   /** English text is wanted. */
   translation: boolean;
   modelInputs: Readonly<Record<string, string | number | boolean>>;
-  /** For models that {@link SttCapabilities.recognizes}. */
+  /** For models with {@link SttCapabilities.recognizes}. */
   known?: readonly KnownSpeech[];
   signal: AbortSignal;
-  /** Where models whose work is ordered note their orders. */
+  /** Stores orders, for models whose work is ordered and polled. */
   orders?: OrderLog;
-  /** 0 to 100, from models that know it. */
+  /** 0 to 100, from models that report progress. */
   onProgress?: (percent: number) => void;
 }
 
@@ -44,7 +44,7 @@ export interface TranscribedSegment {
   text: string;
   /** `SPEAKER_00` … where diarization was asked for. */
   speaker: string | null;
-  /** Null where the model tells none. */
+  /** Null if the model reports none. */
   words: TranscribedWord[] | null;
 }
 
@@ -55,12 +55,12 @@ export interface Transcription {
   language: string;
 }
 
-/** What a transcription model can do; a request for more is refused before it costs anything. */
+/** What a transcription model supports; a request for anything else is refused before it costs anything. */
 export interface SttCapabilities {
   words: boolean;
   diarization: boolean;
   translation: boolean;
-  /** It works in this server, on what is decoded here: recordings of other codecs are refused. Absent: no. */
+  /** Whether it runs in this server and needs decoded audio: recordings with other codecs are refused. Absent: no. */
   decodesHere?: boolean;
   /** Whether it recognises speech that was generated here. */
   recognizes?: boolean;

@@ -1,27 +1,27 @@
 import type { SpeechModelV4, SpeechModelV4CallOptions } from '@ai-sdk/provider';
 import type { OrderLog } from './order.types.js';
 
-/** A speech call beyond the specification's words. `providerOptions.penstock` holds the checked `model_inputs`. */
+/** A speech call with more options than the AI SDK's specification. `providerOptions.penstock` holds the checked `model_inputs`. */
 export type SpeechCallOptions = SpeechModelV4CallOptions & {
   /** A custom voice's sample. */
   reference?: { bytes: Uint8Array; text: string | null };
-  /** 0 to 100, from models that know it. */
+  /** 0 to 100, from models that report progress. */
   onProgress?: (percent: number) => void;
-  /** Names the work to upstreams that know a repeated request. */
+  /** Gives upstreams an idempotency key for the work. */
   orders?: OrderLog;
 };
 
-/** What a speech model can do; a request for more is refused before it costs anything. */
+/** What a speech model supports; a request for anything else is refused before it costs anything. */
 export interface TtsCapabilities {
   /** Names of its voices; null: any name is passed on. */
   voices: readonly string[] | null;
-  /** Of the convention's names those that it takes beside its own. Absent: all of them are its own. */
+  /** Which of the contract's voice names it accepts besides its own. Absent: all. */
   presets?: readonly string[];
   /** Whether any other name can be one of its voices. Absent: yes. */
   isVoice?(name: string): boolean;
   /** Whether it imitates a voice from a sample. */
   referenceAudio: boolean;
-  /** It works in this server, on samples that are decoded here. Absent: no. */
+  /** Whether it runs in this server and needs decoded samples. Absent: no. */
   decodesHere?: boolean;
   /** Names that it knows in `model_inputs`. */
   modelInputs: readonly string[];

@@ -15,16 +15,16 @@ export interface UpstreamSettings {
   retry: RetryPolicy;
   /** Upstream name of a model → how it takes our parameters, where its entry says it. */
   fields: Readonly<Record<string, ModelFields>>;
-  /** Further fields of chat requests that its models get. */
+  /** Further fields of chat requests that are sent to its models. */
   allowedParameters: readonly string[];
-  /** Dialects that it speaks besides those of its kind. Default none. */
+  /** Further conventions that it supports besides those of its kind. Default none. */
   dialects?: readonly NativeDialect[];
-  /** Makers' tools, by type, that it may be asked to run although they cost money there. Default none. */
+  /** Provider-executed tools, by type, that are allowed although the upstream charges for them. Default none. */
   allowedTools?: readonly string[];
-  /** Upstream name of a model → fields that it is never sent; under an empty name: all others of the upstream. Default: none. */
+  /** Upstream name of a model → fields that are never sent to it; the empty name stands for all other models. Default: none. */
   omit?: Readonly<Record<string, readonly string[]>>;
-  /** Whether it can read files that are stored here; default false. */
+  /** Whether it can download files from this installation; default false. */
   publicFiles?: boolean;
-  /** What AWS signs requests with. */
+  /** Credentials for AWS request signatures. */
   aws?: { region: string; accessKeyId: string; secretAccessKey: string; sessionToken?: string } | undefined;
 }

@@ -10,19 +10,19 @@ export const VIDEO_MODES = ['text_to_video', 'image_to_video', 'video_to_video']
 export type VideoMode = (typeof VIDEO_MODES)[number];
 
 /**
- * A video call beyond the specification's words: `image` is the source image, `inputReferences` holds the source video.
+ * A video call with more options than the AI SDK's specification: `image` is the source image, `inputReferences` holds the source video.
  * `providerOptions.penstock` holds `negative_prompt`, `loop` and `prompt_optimizer`.
  */
 export type VideoCallOptions = VideoModelV4CallOptions & {
-  /** Where upstreams that read sources themselves find the source image: its signed address here. */
+  /** The signed address of the source image, for upstreams that download it themselves. */
   sourceUrl?: string;
-  /** 0 to 100, from models that know it. */
+  /** 0 to 100, from models that report progress. */
   onProgress?: (percent: number) => void;
-  /** Where models whose work is ordered note their orders. */
+  /** Stores orders, for models whose work is ordered and polled. */
   orders?: OrderLog;
 };
 
-/** What a model takes in one mode. Lists in the model's own order; null: any value of the contract. */
+/** What a model supports in one mode. Lists are in the model's own order; null: every value of the contract. */
 export interface VideoSettings {
   /** Seconds. */
   durations: readonly number[] | null;
@@ -36,7 +36,7 @@ export interface VideoSettings {
   loop: boolean;
 }
 
-/** The contract's defaults alone: of a model that takes no word about it. */
+/** Only the contract's defaults: for a model without these parameters. */
 export const PLAIN_SETTINGS: VideoSettings = {
   durations: [5],
   resolutions: ['720p'],
@@ -48,7 +48,7 @@ export const PLAIN_SETTINGS: VideoSettings = {
   loop: false,
 };
 
-/** What a video model can do; a request for more is refused before it costs anything. */
+/** What a video model supports; a request for anything else is refused before it costs anything. */
 export interface VideoCapabilities {
   modes: readonly VideoMode[];
   settings(mode: VideoMode): VideoSettings;

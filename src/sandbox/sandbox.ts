@@ -14,6 +14,7 @@ import { createStudio } from './film/studio.js';
 import { createSandboxVideo } from './film/video-model.js';
 import { createSandboxTranscription } from './listen/transcription-model.js';
 import { createPictures } from './pictures/pictures.js';
+import { createSandboxRerank } from './rerank-model.js';
 import { createSound } from './sound/sound.js';
 import { createSandboxSpeech } from './voice/speech-model.js';
 
@@ -48,6 +49,7 @@ export function createSandbox({
     takesStandIns: true,
     chat: createSandboxChat({ tokenizer, eyes: createSandboxEyes({ pictures, egress }), rules: toolRules }),
     embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
+    rerank: createSandboxRerank,
     image: createSandboxImage(imaging),
     image_edit: createSandboxEditor(pictures),
     video: createSandboxVideo({ imaging, studio }),

@@ -1,6 +1,6 @@
 import { Input, MATROSKA, MP4, QTFF, VideoSampleSink, WEBM } from 'mediabunny';
 import type { InputVideoTrack } from 'mediabunny';
-import { watchedSource } from '../media/guarded-source.js';
+import { watchedSource } from '../media/watched-source.js';
 import { UnreadableVideoError } from './video.types.js';
 import type { VideoFacts } from './video.types.js';
 import { loadCodecs } from './codecs.js';

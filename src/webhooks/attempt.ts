@@ -6,7 +6,7 @@ import { currentTraceparent } from '../telemetry/index.js';
 import { signatureHeaders } from './signature.js';
 import type { ClaimedDelivery, DeliveryAttempt } from './webhook.types.js';
 
-/** Until the status line and headers (decisions 6 "Webhooks"). */
+/** Time-out for the status line and headers (decisions 6 "Webhooks"). */
 const HEADERS_TIMEOUT_MS = 10_000;
 const BODY_TIMEOUT_MS = 10_000;
 const REQUEST = {
@@ -32,7 +32,7 @@ export interface AttemptDependencies {
   secrets: SecretBox;
 }
 
-/** After an overlap's end the new secret is the secret, whether or not anybody wrote that down yet. */
+/** After the overlap's end the new secret is the only one, even if the row has not been updated yet. */
 function secretsOf(delivery: ClaimedDelivery, secrets: SecretBox): [secret: string, next: string | null] {
   const { secret, nextSecret, rotating } = delivery;
   if (nextSecret === null) return [secrets.open(secret), null];
@@ -41,7 +41,7 @@ function secretsOf(delivery: ClaimedDelivery, secrets: SecretBox): [secret: stri
 
 /**
  * Any 2xx acknowledges; the answer's body is read for at most 64 KB and 10 s and never changes the outcome.
- * @throws Error only where this process cannot open the webhook's secret: that is no fault of its receiver
+ * @throws Error only where this process cannot open the webhook's secret: that is not the receiver's fault
  */
 export async function attemptDelivery(
   delivery: ClaimedDelivery,
@@ -92,7 +92,7 @@ function resultOf(
   };
 }
 
-/** PostgreSQL's jsonb takes no NUL and no half surrogate pair. */
+/** Removes what PostgreSQL's jsonb cannot store: NUL and lone surrogates. */
 function storable(body: Buffer): string {
   if (body.length === 0) return '';
   return body.toString('utf8').replaceAll('\0', '\ufffd').toWellFormed();

@@ -5,14 +5,14 @@ const HOLDS_MS = 60_000;
 const LOOKS = 3;
 
 /**
- * This process's `performance.now()` in the database's time, which orders what several processes did, to a fraction of a round trip. Within
- * a process the order is exact, however late anything is written.
+ * Converts this process's `performance.now()` to the database's time, to a fraction of a round trip, so that the actions of several processes can
+ * be ordered. Within a process the order is exact, however late an action is stored.
  */
 export class DatabaseClock {
   private offsetMs: number | null = null;
   private knownAt = -Infinity;
 
-  /** Looks at the database's clock where the last look is older than a minute; the quickest of a few answers counts. */
+  /** Reads the database's clock if the last reading is older than a minute; uses the fastest of a few answers. */
   async synchronise(sql: Sql): Promise<void> {
     if (performance.now() - this.knownAt < HOLDS_MS) return;
     let best = Infinity;

@@ -44,12 +44,12 @@ export interface FinishedAttempt extends AttemptResult {
 
 const RECORD: Statement = {
   name: 'webhook_record',
-  // What was written once has lost its claim, and is passed over.
+  // A repetition is safe: a written attempt has lost its claim and is skipped.
   repeatable: true,
   text: 'SELECT penstock_webhook_record($1::jsonb, $2::bigint[], $3)',
 };
 
-/** Writes finished attempts in one statement; ones whose claim was lost change nothing. */
+/** Writes finished attempts in one statement. An attempt that has lost its claim changes nothing. */
 export async function recordAttempts(
   sql: Sql,
   attempts: FinishedAttempt[],
@@ -66,10 +66,10 @@ export async function recordAttempts(
   await sql.query(RECORD, [JSON.stringify(batch), delaysMs, DISABLE_AFTER]);
 }
 
-/** One text for all rows, and each webhook once: that is read in a third of the time that rows and columns take. */
+/** Returns one JSON text for all rows, with each webhook once: parsing it takes a third of the time of rows and columns. */
 const CLAIM: Statement = {
   name: 'webhook_claim',
-  // What a lost answer told of waits until its claim runs out, whether or not more is claimed meanwhile.
+  // A repetition is safe: deliveries of a lost answer wait until their claim expires.
   repeatable: true,
   text: `WITH c AS MATERIALIZED (SELECT * FROM penstock_webhook_claim($1, $2::jsonb, $3, $4, $5, $6))
     SELECT json_build_object(
@@ -137,7 +137,7 @@ export async function claimDeliveries(sql: Sql, request: ClaimRequest): Promise<
   return row === undefined ? [] : readClaimed(row.claimed);
 }
 
-/** The earliest that nobody has claimed of each webhook that has something waiting and is enabled. */
+/** The earliest unclaimed delivery of each enabled webhook. */
 const NEXT_DUE = {
   name: 'webhook_next_due',
   text: `WITH RECURSIVE waiting (webhook_id) AS (
@@ -157,22 +157,22 @@ const NEXT_DUE = {
     ) n WHERE w.enabled`,
 };
 
-/** Milliseconds until the next delivery is due (0 or less: now), or null where none waits. */
+/** Milliseconds until the next delivery is due (0 or less: now), or null if none waits. */
 export async function nextDueMs(sql: Sql, firstDelayMs: number): Promise<number | null> {
   const [row] = await sql.query<{ ms: number | null }>(NEXT_DUE, [firstDelayMs]);
   return row?.ms ?? null;
 }
 
-/** Ten failures whose last word was an attempt that nobody wrote: its process was killed. */
+/** Disables webhooks with ten failures whose last attempt was never written, because its process was killed. */
 const DISABLE_LEFT = `UPDATE webhooks w SET enabled = false, disabled_reason = $1::int || ' consecutive failed attempts'
   WHERE w.enabled AND w.consecutive_failures >= $1::int AND NOT EXISTS (
     SELECT 1 FROM webhook_deliveries d
     WHERE d.webhook_id = w.id AND d.claim IS NOT NULL AND d.claimed_until >= clock_timestamp())`;
 
-/** A disabled webhook's deliveries fail after three days; old events, their traces and deliveries are forgotten. */
+/** Fails the deliveries of webhooks disabled for three days; deletes old events with their traces and deliveries. */
 export async function sweepDeliveries(sql: Sql, retentionDays: number): Promise<void> {
   await sql.query(DISABLE_LEFT, [DISABLE_AFTER]);
-  // A test whose process was killed is nobody's to send again.
+  // A test delivery whose process was killed is not sent again.
   await sql.query(`UPDATE webhook_deliveries d SET status = 'failed', claim = NULL, claimed_until = NULL
     WHERE d.status = 'pending' AND d.event_type = 'webhook.test' AND d.created_at < clock_timestamp() - interval '2 minutes'`);
   await sql.query(`UPDATE webhook_deliveries d SET status = 'failed', next_attempt_at = NULL FROM webhooks w
@@ -185,7 +185,7 @@ export async function sweepDeliveries(sql: Sql, retentionDays: number): Promise<
   );
 }
 
-/** Brings stored secrets under the current signing secret, so that the previous one can be given up (decisions 9). */
+/** Encrypts stored secrets with the current signing secret, so that the previous one can be removed (decisions 9). */
 export async function resealSecrets(
   sql: Sql,
   secrets: Pick<SecretBox, 'reseal' | 'changing'>,
@@ -198,7 +198,7 @@ export async function resealSecrets(
   for (const { id, secret, next_secret: next } of rows) {
     const [newSecret, newNext] = [secrets.reseal(secret), next && secrets.reseal(next)];
     if (newSecret === null && newNext === null) continue;
-    // A rotation may have come between: then the row is left for the next time.
+    // If a rotation came in between, the row is left for the next time.
     await sql.query(
       `UPDATE webhooks SET secret = $3, next_secret = $5 WHERE id = $1 AND secret = $2 AND next_secret IS NOT DISTINCT FROM $4`,
       [id, secret, newSecret ?? secret, next, newNext ?? next],

@@ -14,25 +14,25 @@ import {
 import type { FinishedAttempt } from './delivery.queries.js';
 import type { ClaimedDelivery } from './webhook.types.js';
 
-/** Attempts in flight on one process, and to one webhook: a dead one holds at most its own share. */
+/** Limits of attempts in flight, for one process and for one webhook, so that a dead receiver uses only its own share. */
 const MAX_IN_FLIGHT = 512;
 const MAX_PER_WEBHOOK = 8;
 /**
- * Of what is free a webhook may hold at most this part: the fuller the process, the less a slow receiver gets, and there is always room for
- * others.
+ * A webhook may use at most this part of the free places. The fuller the process, the fewer places a slow receiver gets, so there is always room
+ * for others.
  */
 const SHARE = 1 / 32;
-/** The least that one claim may take, as a part of all places. */
+/** The minimum that one claim may take, as a part of all places. */
 const LEAST_CLAIM = 1 / 8;
 /** Longer than any attempt can take; after it another process may try again. */
 const CLAIM_MS = 60_000;
 const POLL_MS = 5000;
-/** Until the next look while deliveries wait for places. */
+/** Interval of polls while deliveries wait for places. */
 const CROWDED_MS = 250;
 const SWEEP_MS = 60_000;
 /**
- * Finished attempts wait this long for others, so that a busy worker writes many rows in one statement, and again so long while more of
- * them end, but not where none is in flight.
+ * Finished attempts wait this long for others, so that a busy worker writes many rows in one statement. The wait is extended while more attempts
+ * end, and skipped if none is in flight.
  */
 const FLUSH_MS = 12;
 const FLUSH_TIMES = 3;
@@ -41,11 +41,11 @@ export interface DeliveryWorkerOptions extends AttemptDependencies {
   database: Pick<Database, 'hints' | 'system'>;
   config: { webhooks: { retryDelaysMs: number[] }; jobs: { retentionDays: number } };
   logger: Logger;
-  /** Whether all live processes can open what this one seals. */
+  /** Whether all live processes can decrypt what this one encrypts. */
   isUnderstood: () => Promise<boolean>;
   /** Attempts in flight on this process; default 512. */
   maxInFlight?: number;
-  /** Stands around each attempt: counts it, traces it. */
+  /** Wraps each attempt: counts and traces it. */
   observe?: DeliveryObserver;
 }
 
@@ -56,13 +56,13 @@ export type DeliveryObserver = (
 
 export interface DeliveryWorker {
   start(): void;
-  /** Claims nothing more, and waits for the receivers of attempts in flight: PostgreSQL is not asked for anything. */
+  /** Claims no more deliveries, and waits for the attempts in flight. Sends nothing to PostgreSQL. */
   land(): Promise<void>;
   /** Ends when the attempts in flight have been written. */
   close(): Promise<void>;
 }
 
-/** Delivers webhook events at least once: due ones are claimed, sent, and their attempts written in batches. */
+/** Delivers webhook events at least once: claims due deliveries, sends them, and writes their attempts in batches. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
   return new Worker(options);
 }
@@ -70,7 +70,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 class Worker implements DeliveryWorker {
   private readonly busy = new Map<string, number>();
   private inFlight = 0;
-  /** Called when the last attempt in flight has ended: who stops, who closes, and who gathers. */
+  /** Callbacks for the end of the last attempt in flight: of `land`, of `close`, and of the batching of writes. */
   private readonly landed: { stop?: () => void; close?: () => void; gather?: () => void } = {};
   private finished: FinishedAttempt[] = [];
   private flushing: Promise<void> | null = null;
@@ -80,13 +80,13 @@ class Worker implements DeliveryWorker {
   private claiming: Promise<void> | null = null;
   private readonly clock = new DatabaseClock();
   private again = false;
-  /** Webhooks whose places were all taken when their last delivery was claimed: more may wait. */
+  /** Webhooks whose last claim filled all their places: more deliveries may wait. */
   private readonly full = new Set<string>();
-  /** Places became free since the last claim. */
+  /** Whether places became free since the last claim. */
   private placesLeft = false;
-  /** Deliveries were due that the last claim could not take. */
+  /** Whether deliveries were due that the last claim could not take. */
   private crowded = false;
-  /** Nobody has called since the last look, which found nothing due for a whole while: the next one need not claim. */
+  /** Whether no notification arrived since the last poll, which found nothing due soon: then the next poll need not claim. */
   private rested = false;
   private closed = false;
 
@@ -127,7 +127,7 @@ class Worker implements DeliveryWorker {
     });
   }
 
-  /** Claims until nothing is due or no place is free, then sleeps until the next one is due. */
+  /** Claims until nothing is due or no place is free, then sleeps until the next delivery is due. */
   private async claimAll(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
@@ -145,19 +145,19 @@ class Worker implements DeliveryWorker {
         this.again = false;
         due = undefined;
         const free = this.places - this.inFlight;
-        // Not all that is free at once: how much each webhook may hold follows from what is left.
+        // Does not claim all free places at once: each webhook's share is computed from what is left.
         const limit = Math.min(free, Math.max(Math.ceil(this.places * LEAST_CLAIM), Math.ceil(free / 2)));
         const now = await this.claim(limit, free);
         claimed += now;
-        // Fewer than there was room for: the rest is not due, or waits for a place of its webhook.
+        // If fewer than the limit were claimed, the rest is not due, or waits for a place of its webhook.
         if (now > 0 && now === limit) this.again = true;
       }
-      // Whoever leaves a place wakes us; only where that may take long is it worth to ask what is due next.
+      // An attempt that ends wakes this loop; only if that may take long does the loop ask what is due next.
       this.crowded = claimed > 0 && this.full.size > 0;
       if (this.crowded) waitMs = CROWDED_MS;
       else {
         if (due === undefined) due = await this.nextDue();
-        // Due, and not taken: its webhook's places are taken, maybe by another process.
+        // Due but not claimed: the places of its webhook are taken, perhaps by another process.
         this.crowded = due !== null && due <= 0;
         if (due !== null)
           waitMs = Math.min(POLL_MS, Math.max(due, this.crowded || this.inFlight > 0 ? CROWDED_MS : 1));
@@ -215,7 +215,7 @@ class Worker implements DeliveryWorker {
     const left = (this.busy.get(webhookId) ?? 1) - 1;
     if (left > 0) this.busy.set(webhookId, left);
     else this.busy.delete(webhookId);
-    // A place became free that somebody may wait for.
+    // A place became free for which a delivery may wait.
     if (this.full.delete(webhookId) || this.inFlight >= this.places) this.placesLeft = true;
     this.inFlight -= 1;
     if (result !== null) {
@@ -230,8 +230,8 @@ class Worker implements DeliveryWorker {
   }
 
   /**
-   * Null: not attempted. Its claim runs out, and a process takes it that can open the secret, or was not stopped since it claimed: after
-   * that long somebody else may be at it, with a secret that this one has not heard of.
+   * Null: not attempted. The claim expires, and another process takes the delivery: one that can decrypt the secret, or that was not suspended
+   * since its claim. (After a long suspension another process may already send it, with a newer secret.)
    */
   private async attempt(delivery: ClaimedDelivery, claimedAt: number): Promise<AttemptResult | null> {
     if (performance.now() - claimedAt > CLAIM_MS / 2) return null;
@@ -267,7 +267,7 @@ class Worker implements DeliveryWorker {
     }
   }
 
-  /** What cannot be written is tried again: without it the claim runs out and the event would be sent twice. */
+  /** Repeats failed writes: without the write the claim would expire and the event be sent twice. */
   private async writeAll(): Promise<void> {
     const { database, config, logger } = this.options;
     await this.gather();
@@ -286,7 +286,7 @@ class Worker implements DeliveryWorker {
         await new Promise((resolve) => setTimeout(resolve, 500));
       }
     }
-    // A retry is due again at a time that only the database knows; places are given away together, in one claim.
+    // Only the database knows when a retry is due; and free places are filled by one claim.
     if (retries || this.placesLeft || this.crowded) this.wake();
     this.placesLeft = false;
   }
@@ -300,7 +300,7 @@ class Worker implements DeliveryWorker {
     }
   }
 
-  /** Not while a process lives that could deliver nothing any more. */
+  /** Waits while a live process does not know the current secret: it could no longer deliver. */
   private async reseal(): Promise<void> {
     const { database, secrets, isUnderstood, logger } = this.options;
     if (!secrets.changing || !(await isUnderstood())) return;

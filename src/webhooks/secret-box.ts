@@ -6,18 +6,18 @@ const PURPOSE = 'penstock webhook secrets';
 /** Encrypts stored webhook secrets with a key derived from SIGNING_SECRET. */
 export interface SecretBox {
   seal(text: string): Buffer;
-  /** Also opens what the previous signing secret sealed. @throws Error where neither fits */
+  /** Decrypts with the current or the previous signing secret. @throws Error if neither fits */
   open(sealed: Buffer): string;
-  /** The same secret under the current key; null where it is sealed with that already, or with neither. */
+  /** Encrypts the secret with the current key; null if it already is, or if neither key fits. */
   reseal(sealed: Buffer): Buffer | null;
-  /** A previous signing secret is still accepted. */
+  /** Whether a previous signing secret is still accepted. */
   readonly changing: boolean;
 }
 
 export function createSecretBox(secrets: { current: string; previous: string | null }): SecretBox {
   const current = createSealer(secrets.current, PURPOSE);
   const previous = secrets.previous === null ? null : createSealer(secrets.previous, PURPOSE);
-  /** Each delivery opens its webhook's secret: busy ones are opened once. */
+  /** A cache: each delivery needs its webhook's secret, and busy webhooks are decrypted once. */
   const opened = new Map<string, string>();
   return {
     seal: (text) => current.seal(Buffer.from(text)),

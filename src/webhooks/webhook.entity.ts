@@ -3,7 +3,7 @@ import type { InferEntity } from '@mikro-orm/postgresql';
 import { tenantFilter } from '../database/index.js';
 import type { Delivery, DeliveryAttempt, Webhook } from './webhook.types.js';
 
-/** A registration (contract 2.15). Its secrets are sealed (secret-box.ts), and read only where they are asked for. */
+/** A registration (contract 2.15). Its secrets are encrypted (secret-box.ts) and loaded only on demand. */
 export const WebhookEntity = defineEntity({
   name: 'Webhook',
   tableName: 'webhooks',
@@ -19,7 +19,7 @@ export const WebhookEntity = defineEntity({
     nextSecret: p.blob().nullable().lazy(),
     rotatesAt: p.datetime().nullable(),
     consecutiveFailures: p.integer().default(0),
-    /** Ends of the failures that count. */
+    /** The end times of the failures that count. */
     failureTimes: p.array().columnType('timestamptz[]').defaultRaw("'{}'").lazy(),
     failuresAfter: p.datetime().nullable(),
     disabledReason: p.text().nullable(),
@@ -31,7 +31,7 @@ export const WebhookEntity = defineEntity({
 });
 type WebhookRow = InferEntity<typeof WebhookEntity>;
 
-/** An event on its way to one webhook. It is written by statements alone (delivery.queries.ts). */
+/** The delivery of one event to one webhook. Only statements write it (delivery.queries.ts). */
 export const DeliveryEntity = defineEntity({
   name: 'Delivery',
   tableName: 'webhook_deliveries',

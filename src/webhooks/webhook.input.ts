@@ -4,7 +4,7 @@ import { invalid } from '../contract/errors.js';
 import { readIsoTime } from '../text/iso-time.js';
 import { WEBHOOK_EVENT_TYPES } from './webhook.types.js';
 
-/** What a registration holds that its owner may set. */
+/** The fields of a registration that its owner may set. */
 export interface WebhookInput {
   name: string;
   url: string;
@@ -19,7 +19,7 @@ const MAX_URL = 2048;
 const MAX_HEADERS = 20;
 const MAX_HEADER_VALUE = 1024;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
-// Visible ASCII and blanks between: no CR, LF or NUL can start a header of its own.
+// Visible ASCII, with blanks in between. No CR, LF or NUL, which could begin another header.
 const HEADER_VALUE = /^(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?$/;
 const KNOWN_EVENTS: ReadonlySet<string> = new Set(WEBHOOK_EVENT_TYPES);
 /** Set by the sender or by the connection; a registration must not change them. */

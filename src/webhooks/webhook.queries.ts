@@ -1,12 +1,9 @@
-/**
- * Statements that decide between calls of the same moment, each by what it finds when it runs. All else of webhooks goes through their
- * entities (webhook.entity.ts).
- */
+/** Statements that decide between simultaneous calls, by what they find when they run. All else goes through the entities (webhook.entity.ts). */
 
-/** Creations of one organisation wait for each other, so that the plan's number holds. */
+/** Serialises creations of one organisation, so that the plan's limit holds. */
 export const LOCK_CREATIONS = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 7307))';
 
-/** The new secret takes over at the overlap's end; one whose overlap is over already has done so. */
+/** Begins a rotation: the new secret becomes the only one at the overlap's end. An earlier rotation whose overlap is over is completed first. */
 export const ROTATE = `UPDATE webhooks SET
     secret = CASE WHEN $4 = 0 THEN $3 WHEN rotates_at <= clock_timestamp() THEN next_secret ELSE secret END,
     next_secret = CASE WHEN $4 = 0 THEN NULL ELSE $3 END,
@@ -15,13 +12,13 @@ export const ROTATE = `UPDATE webhooks SET
   WHERE org_id = $1 AND id = $2 AND (rotates_at IS NULL OR rotates_at <= clock_timestamp())
   RETURNING id`;
 
-/** A test is never pending for the workers: it is made without a time at which it is due. Nothing where its webhook is being deleted. */
+/** Inserts a test delivery without a due time, so that workers do not claim it. Inserts nothing if the webhook is being deleted. */
 export const INSERT_TEST = `WITH e AS (INSERT INTO webhook_events (id, org_id, type, event) VALUES ($3, $1, 'webhook.test', $4::jsonb) RETURNING id)
   INSERT INTO webhook_deliveries (id, org_id, webhook_id, event_id, event_type)
     SELECT $5, $1, w.id, $3, 'webhook.test' FROM webhooks w, e WHERE w.org_id = $1 AND w.id = $2
       FOR KEY SHARE OF w RETURNING id`;
 
-/** Takes one delivery for an attempt now, unless one is under way. */
+/** Claims one delivery for an attempt now, unless an attempt is running. */
 export const CLAIM_ONE = `UPDATE webhook_deliveries d SET claim = $4, claimed_until = clock_timestamp() + interval '60 seconds'
   FROM webhooks w, webhook_events e
   WHERE d.id = $3 AND d.webhook_id = $2 AND d.org_id = $1 AND w.id = d.webhook_id AND e.id = d.event_id
@@ -39,11 +36,11 @@ export const NOW = 'SELECT clock_timestamp() AS at';
 export const RECOVER =
   'SELECT penstock_webhook_recover($1, $2, $3, COALESCE($4, clock_timestamp()))::int AS count';
 
-/** Codes of the plans that have webhooks; events of organisations with any other become no deliveries. */
+/** Stores the codes of the plans with webhooks. Events of organisations with another plan create no deliveries. */
 export const SET_PLANS =
   'UPDATE installation SET webhook_plans = $1::text[] WHERE webhook_plans IS DISTINCT FROM $1::text[]';
 
-/** Milliseconds since 1970: what several processes did is ordered by it. */
+/** The database's time in milliseconds since 1970; the actions of several processes are ordered by it. */
 export const CLOCK = {
   name: 'webhook_clock',
   text: 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms',

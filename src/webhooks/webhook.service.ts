@@ -30,7 +30,7 @@ export interface WebhookServiceOptions {
   config: { webhooks: { retryDelaysMs: number[] } };
 }
 
-/** A receiver has the request long before it has answered it: slower ones than that need not be waited for. */
+/** How long a rotation waits for running attempts. A receiver has read the request long before this time is over. */
 const OUTLAST_MS = 2000;
 
 const webhookNotFound = (): ApiError => notFound('Webhook not found');
@@ -83,7 +83,7 @@ class Webhooks implements WebhookService {
     });
   }
 
-  /** With the secret that it was made with, or that it has last been given. */
+  /** The webhook that an earlier request created, with its current secret. */
   private async madeBefore(principal: Principal, id: string): Promise<Webhook> {
     const { database, secrets } = this.options;
     return await database.tenant(principal.orgId, async (em) => {
@@ -113,12 +113,12 @@ class Webhooks implements WebhookService {
     if (!plan.customHeaders && Object.keys(changes.customHeaders ?? {}).length > 0)
       throw new ApiError('plan_required', 'Custom headers are not available', { param: 'custom_headers' });
     const updated = await this.options.database.tenant(principal.orgId, async (em) => {
-      // Attempts that end meanwhile wait, so that enabling forgets every failure before it.
+      // Locks the row: attempts that end meanwhile wait, so that enabling clears every earlier failure.
       const webhook = await find(em, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
       if (Object.keys(changes).length === 0) return toWebhook(webhook);
       const now = raw<Date>('clock_timestamp()');
       em.assign(webhook, { ...changes, updatedAt: now });
-      // No attempt counts that ended before (decisions 6).
+      // Attempts that ended before do not count (decisions 6).
       if (changes.enabled === true)
         em.assign(webhook, {
           consecutiveFailures: 0,
@@ -177,7 +177,7 @@ class Webhooks implements WebhookService {
       const transaction = sqlOf(em);
       const [row] = await transaction.query<{ id: string }>(sql.ROTATE, values);
       if (row === undefined) return null;
-      // Its answer alone tells the new secret: a retry has it again.
+      // Only this answer contains the new secret, so a retry must get it again.
       await bindToKey(transaction, call, newId('rot'));
       return toWebhook(await find(em, id), secret);
     });
@@ -187,8 +187,8 @@ class Webhooks implements WebhookService {
   }
 
   /**
-   * Attempts that were claimed before the rotation are signed with the old secret alone. Its answer waits until they are over, so that a
-   * receiver which changes over as soon as it holds the new secret can verify whatever comes from then on.
+   * Attempts that were claimed before the rotation are signed with the old secret only. The rotation's answer waits until they have ended, so
+   * that a receiver which switches to the new secret at once can verify every later delivery.
    */
   private async outlast(webhookId: string): Promise<void> {
     const { system } = this.options.database;

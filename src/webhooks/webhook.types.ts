@@ -71,9 +71,9 @@ export interface ClaimedDelivery {
   customHeaders: Record<string, string>;
   secret: Buffer;
   nextSecret: Buffer | null;
-  /** A rotation's overlap is under way: sign with both secrets. */
+  /** A rotation is in its overlap: sign with both secrets. */
   rotating: boolean;
-  /** Deliveries of its webhook that its claim could have taken; more may wait where it took as many. */
+  /** How many deliveries of the webhook the claim could take; if it took as many, more may wait. */
   places: number;
 }
 

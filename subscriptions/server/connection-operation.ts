@@ -3,22 +3,22 @@ import type { ApiError } from '../../src/contract/errors.js';
 import type { Holding } from '../../src/http/index.js';
 import { asGraphqlError } from './operation.js';
 
-/** An operation, from its message to the end of its work. */
+/** An operation, from its `subscribe` message to the end of its work. */
 export interface Operation {
   id: string;
   abort: AbortController;
   resumable: boolean;
-  /** Why its message is refused although it can be read. */
+  /** Why its message is refused although it is valid JSON. */
   fault: ApiError | null;
   /** Of its message's text. */
   length: number;
   traceparent: string | undefined;
   holding: Holding | null;
-  /** Goes on after its client has left, and holds what it needs so long. */
+  /** It continues after its client has left, and keeps what it needs until its end. */
   work: Promise<unknown>;
 }
 
-/** What graphql-ws hands from hook to hook, with what it is to run. */
+/** What graphql-ws passes from hook to hook, with the operation to run. */
 export interface OperationArgs extends ExecutionArgs {
   run(): AsyncIterable<ExecutionResult> | Promise<ExecutionResult>;
 }
@@ -29,7 +29,7 @@ export function newOperation(message: Pick<Operation, 'id' | 'fault' | 'length'>
   return { ...message, abort, work, resumable: false, traceparent: undefined, holding: null };
 }
 
-/** A subscription as graphql-ws sees it: nothing until its end, or its failure. */
+/** A subscription as graphql-ws sees it: it yields nothing until it ends or fails. */
 export class Events implements AsyncIterableIterator<never> {
   constructor(
     private readonly deliver: () => Promise<void>,
@@ -51,12 +51,12 @@ export class Events implements AsyncIterableIterator<never> {
   }
 }
 
-/** Where nobody is left to be told. */
+/** Used if no client is left. */
 export const LEFT: readonly GraphQLError[] = [asGraphqlError(new Error('The caller left'))];
 
 /**
- * Work, or `end` once its operation is over. graphql-ws knows operations by their ids: what came late would be taken for the result of the next
- * operation of that id.
+ * Resolves with the work, or with `end` once its operation is over. graphql-ws identifies operations by id alone: a late result would be sent as
+ * the result of the next operation with that id.
  */
 export function orEnd<Result>(
   { abort: { signal } }: Operation,

@@ -35,12 +35,12 @@ import {
   type OperationArgs,
 } from './connection-operation.js';
 import type { OperationEngine } from './operation.types.js';
-import { StalledSubscriberError } from '../stalled.js';
+import { StalledSubscriberError } from '../stalled-subscriber.js';
 import type { SharedResults } from './shared-results.js';
 
-/** Close codes that are ours beside the protocol's (trust 2). */
+/** Our close codes besides the protocol's (trust 2). */
 export const STALLED = 4013;
-/** The protocol's own code of that number says of a second init that there are too many. */
+/** The protocol uses the same code for a second `connection_init`. */
 const TOO_MANY = 4429;
 export const GOING_AWAY = 1001;
 
@@ -49,14 +49,14 @@ const MAX_CLIENT_LENGTH = 200;
 const MAX_OPERATIONS = 1000;
 /** RFC 6455, 5.5: what a control frame holds besides its code. */
 const MAX_REASON_BYTES = 123;
-/** More than any operation of a message's length has, and as many as are read in a few milliseconds. */
+/** More than any valid operation has, and few enough to be parsed in a few milliseconds. */
 const MAX_MESSAGE_MEMBERS = 10_000;
-/** Characters of an operation's id: it is kept as long as the operation, and stands in each of its messages. */
+/** Maximum length of an operation's id, which is kept as long as the operation and is in each of its messages. */
 const MAX_ID_LENGTH = 255;
-/** Answers to pings are not held back: more than this waiting means that the client asks and never reads. */
+/** Answers to pings are sent without waiting. If more than this is buffered, the client sends pings and never reads. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 
-/** What clients may say. graphql-ws takes the others for a fault of ours. */
+/** Types of client messages. graphql-ws treats other types as a server error. */
 const CLIENT_MESSAGES: ReadonlySet<MessageType> = new Set([
   MessageType.ConnectionInit,
   MessageType.Ping,
@@ -76,9 +76,9 @@ export interface ConnectionDependencies {
   authenticator: Authenticator;
   logger: Logger;
   newRequestId(): string;
-  /** Stands around each operation while traces are exported: a span of its caller's trace, whose `traceparent` jobs keep. */
+  /** Wraps each operation while traces are exported: a span of its caller's trace, whose `traceparent` jobs store. */
   traced?: OperationTracer;
-  /** Counts a refused key against the client's address. False: it had tried too many already. */
+  /** Counts a refused key against the client's address. False if the address has sent too many already. */
   refused(): boolean;
   /** Called once its key is good. */
   keyShown(): void;
@@ -92,16 +92,16 @@ export type OperationTracer = (
 
 export interface ConnectionOrigin {
   authorization: string | undefined;
-  /** A signed-in browser's, for where no key comes. */
+  /** A signed-in browser's session, used if no key is sent. */
   session: string | undefined;
-  /** Of the upgrade; the init payload may name another, and an operation's `extensions` its own. */
+  /** From the upgrade request; the init payload may have another, and an operation's `extensions` its own. */
   traceparent: string | undefined;
   client: ClientInfo;
 }
 
 /**
- * One WebSocket of the graphql-transport-ws protocol, from its upgrade to its close: the socket that graphql-ws speaks on, and what that asks for
- * (protocol.ts). Once it is closed, whatever graphql-ws still says is dropped.
+ * One WebSocket of the graphql-transport-ws protocol, from its upgrade to its close: the socket of graphql-ws, and its hooks (protocol.ts). After
+ * the close, further messages of graphql-ws are dropped.
  */
 export class Connection implements ProtocolSocket {
   readonly #operations = new Map<string, Operation>();
@@ -116,7 +116,7 @@ export class Connection implements ProtocolSocket {
   #pingSince: number | null = null;
   readonly #outgoing: Outgoing;
   #handle: (message: string) => Promise<void> = () => Promise.resolve();
-  /** Of the message that graphql-ws is given right now. */
+  /** The state of the message that graphql-ws handles now. */
   #arriving: Operation | null = null;
 
   /** @param stream what `socket` writes to */
@@ -137,7 +137,7 @@ export class Connection implements ProtocolSocket {
       this.#end();
       closed(code, String(reason)).catch((error: unknown) => this.#fail(error));
     });
-    // What breaks the protocol of WebSocket itself (1009, 1007 …) is answered by ws; the close event follows.
+    // ws itself answers violations of the WebSocket protocol (1009, 1007 …); the close event follows.
     socket.on('error', (error) => dependencies.logger.debug({ err: error }, 'a WebSocket failed'));
   }
 
@@ -159,30 +159,30 @@ export class Connection implements ProtocolSocket {
     if (this.#isClosed()) return;
     this.#end();
     this.#outgoing.flush();
-    // An operation's id may stand in it, and a reason has at most 123 bytes.
+    // The reason may contain an operation's id, and is limited to 123 bytes.
     this.socket.close(code, Buffer.byteLength(reason) > MAX_REASON_BYTES ? '' : reason);
   }
 
-  /** Too many wait for their keys, this one longest: nor is its answer to the close awaited. */
+  /** Closed as the oldest of too many connections without a key; its close frame is not awaited. */
   drop(): void {
     this.close(TOO_MANY, 'Too many connections without a key');
     this.stream.end(() => this.stream.destroy());
   }
 
-  /** The process stops: what can be resumed ends now, the rest may finish. */
+  /** Ends resumable subscriptions, because the process stops; the rest may finish. */
   drain(): void {
     this.#draining = true;
     this.#closeIfIdle();
   }
 
-  /** Whether something is under way that cannot be resumed elsewhere. */
+  /** Whether an operation is running that cannot be resumed at another process. */
   get busy(): boolean {
     if (this.#state === 'closed') return false;
     for (const { resumable } of this.#operations.values()) if (!resumable) return true;
     return false;
   }
 
-  /** Called every few seconds: finds readers that accept nothing, and peers that are gone. */
+  /** Called every few seconds: finds clients that read nothing, and dead connections. */
   check(now: number, stallTimeoutMs: number): void {
     if (this.#state === 'closed') return;
     const { waitingSince } = this.#outgoing;
@@ -199,7 +199,7 @@ export class Connection implements ProtocolSocket {
     if (this.#state === 'closed') return;
     if (isBinary) return this.close(CloseCode.BadRequest, 'Binary messages are not supported');
     const text = String(data);
-    // Objects of ever new names take long to build.
+    // Objects with many different names take long to parse.
     if (hasMoreMembers(Buffer.from(text), MAX_MESSAGE_MEMBERS))
       return this.close(CloseCode.BadRequest, 'Invalid message received');
     let message: Message;
@@ -221,12 +221,12 @@ export class Connection implements ProtocolSocket {
     if (message.type === MessageType.Complete) this.#cancel(message.id);
   }
 
-  /** graphql-ws takes a message that was parsed already, whatever its types say. */
+  /** graphql-ws accepts an already parsed message, although its types do not say so. */
   #pass(message: Message): Promise<void> {
     return this.#handle(message as unknown as string);
   }
 
-  /** An operation from its message to its last one. graphql-ws calls `subscribe` before it waits for anything. */
+  /** Handles a `subscribe` message. graphql-ws calls its `subscribe` hook synchronously. */
   async #run(message: Message & { type: MessageType.Subscribe }, operation: Operation): Promise<void> {
     const { id, payload } = message;
     const pass = async (traceparent?: string): Promise<void> => {
@@ -246,7 +246,7 @@ export class Connection implements ProtocolSocket {
     this.#closeIfIdle();
   }
 
-  /** Answers a ping, unless its client asks and never reads. */
+  /** Answers a ping, unless the client never reads. */
   pinged(): void {
     if (this.#outgoing.bytes > MAX_BUFFERED_BYTES) this.#stall();
   }
@@ -298,7 +298,7 @@ export class Connection implements ProtocolSocket {
     }
   }
 
-  /** What graphql-ws runs of a `subscribe`, or why it cannot be run. */
+  /** What graphql-ws runs for a `subscribe`, or why it cannot run. */
   async subscribe(id: string, payload: SubscribePayload): Promise<OperationArgs | readonly GraphQLError[]> {
     const operation = this.#arriving;
     if (operation === null) throw new Error('a subscribe came without its message');
@@ -322,7 +322,7 @@ export class Connection implements ProtocolSocket {
     { query, operationName, variables }: SubscribePayload,
     operation: Operation,
   ): Promise<OperationArgs | readonly GraphQLError[]> {
-    // The key is looked at for each operation: its plan may have changed since the connection began.
+    // The key is checked for each operation: its plan may have changed since the connection began.
     const principal = await this.#authenticate(CloseCode.Unauthorized, 'Unauthorized');
     if (!principal || operation.abort.signal.aborted) return LEFT;
     const { engine, shared, budget } = this.dependencies;
@@ -348,13 +348,13 @@ export class Connection implements ProtocolSocket {
   }
 
   /**
-   * The `next` messages of a subscription. graphql-ws would write each result anew for each subscriber, and know nothing of who does not read
-   * (ADR 6): from here the bytes that all readers share go out, as fast as this one takes them.
+   * Sends the `next` messages of a subscription. graphql-ws would serialise each result again for each subscriber, without backpressure (ADR 6).
+   * Here all subscribers share the bytes, and each is sent them as fast as it reads.
    */
   #deliver(subscription: Subscription, operation: Operation): Promise<void> {
     const head = Buffer.from(`{"id":${JSON.stringify(operation.id)},"type":"${MessageType.Next}","payload":`);
     const { signal } = operation.abort;
-    // What its client has completed may still come to an end.
+    // An operation that its client has completed may still end.
     const delivered = subscription.deliver((result) =>
       signal.aborted ? undefined : this.#outgoing.push(head, result),
     );
@@ -372,7 +372,7 @@ export class Connection implements ProtocolSocket {
   /** Errors as callers see them. */
   present(errors: readonly GraphQLError[]): GraphQLFormattedError[] {
     if (errors.some(({ originalError }) => originalError instanceof StalledSubscriberError)) this.#stall();
-    // What a stream threw comes wrapped, without a place in the document.
+    // An error of a stream is wrapped, without a path in the document.
     const isWrapped = ({ path, originalError }: GraphQLError) => path === undefined && originalError != null;
     return errors.map((error) =>
       this.dependencies.engine.present(isWrapped(error) ? asGraphqlError(error.originalError) : error),
@@ -396,7 +396,7 @@ export class Connection implements ProtocolSocket {
     this.#closeIfIdle();
   }
 
-  /** What nobody foresaw ends the connection, and nothing else. */
+  /** An unexpected error ends this connection only. */
   #fail(error: unknown): void {
     this.dependencies.logger.error({ err: error }, 'a message of a WebSocket could not be handled');
     this.close(CloseCode.InternalServerError, 'Internal server error');
@@ -425,10 +425,10 @@ export class Connection implements ProtocolSocket {
   }
 }
 
-/** Strings that PostgreSQL cannot store, and JSON as deep as only an attacker's: null where there is none. */
+/** The error for strings that PostgreSQL cannot store, or for JSON that is nested too deeply; null if there is none. */
 function faultOf(message: Message, text: string): ApiError | null {
   try {
-    // The operation stands one level down, in the message's payload.
+    // The operation is one level deeper, in the message's payload.
     checkJson(message, text, ([, ...path]) => graphqlParamOf(path));
     return null;
   } catch (error) {
@@ -445,13 +445,13 @@ function textIn(payload: Record<string, unknown>, wanted: string): string | unde
   return undefined;
 }
 
-/** The `headers` that some clients put into the payload, as a browser cannot send any with the upgrade. */
+/** The `headers` that some clients put into the payload, because a browser cannot send headers with the upgrade. */
 function headersIn(payload: Record<string, unknown>): Record<string, unknown> {
   const [, headers] = Object.entries(payload).find(([name]) => name.toLowerCase() === 'headers') ?? [];
   return typeof headers === 'object' && headers !== null ? (headers as Record<string, unknown>) : {};
 }
 
-/** Contract 5.7, for those who could not say it at the upgrade. */
+/** Contract 5.7, for clients that cannot send headers with the upgrade. */
 function toldClient(client: ClientInfo, told: (name: string) => string | undefined): ClientInfo {
   const cut = (name: string) => told(name)?.slice(0, MAX_CLIENT_LENGTH);
   return {

@@ -12,7 +12,7 @@ import { ApiError } from '../../src/contract/errors.js';
 import type { Holding } from '../../src/http/index.js';
 import { writeJson } from '../../src/text/write-json.js';
 import type { CallContext } from '../../src/metering/call-context.js';
-import { StalledSubscriberError } from '../stalled.js';
+import { StalledSubscriberError } from '../stalled-subscriber.js';
 import type { OperationEngine, OperationRequest, OperationSink } from './operation.types.js';
 import { SharedScope } from './shared-results.js';
 import type { SharedResults, Written } from './shared-results.js';
@@ -25,7 +25,7 @@ export interface AskedOperation {
   request: OperationRequest;
   /** What the request holds. */
   holding: Holding;
-  /** Called once the operation turns out to be one that its client can resume (a hub's subscription). */
+  /** Called if the operation is one that its client can resume (a hub's subscription). */
   onResumable?(): void;
 }
 
@@ -33,10 +33,7 @@ export interface OperationRun extends AskedOperation {
   sink: OperationSink;
 }
 
-/**
- * Runs one operation of any kind to its end, to one sink. `call.signal` ends it from outside. Never rejects: what goes wrong is the
- * sink's error.
- */
+/** Runs one operation of any kind to its end, with one sink. `call.signal` ends it from outside. Never rejects: errors go to the sink. */
 export async function runOperation(run: OperationRun): Promise<void> {
   const { engine, sink } = run;
   try {
@@ -52,7 +49,7 @@ export async function runOperation(run: OperationRun): Promise<void> {
     }
     sink.complete();
   } catch (error) {
-    // Work that was given up because its reader left is no failure, and there is nobody to tell.
+    // Work that was aborted because its client left is not a failure, and nobody would read the error.
     if (run.call.signal.aborted) return;
     if (error instanceof StalledSubscriberError) return sink.stalled();
     fail(run, [asGraphqlError(error)]);
@@ -60,7 +57,7 @@ export async function runOperation(run: OperationRun): Promise<void> {
 }
 
 /**
- * Takes the operation's slot, then parses and validates it. Answers what graphql-js runs, or why it cannot be run.
+ * Takes the operation's slot, then parses and validates it. Returns what graphql-js runs, or the errors.
  * @throws ApiError of the slot
  */
 export async function prepareOperation({
@@ -95,13 +92,13 @@ export function isSubscription({ document, operationName }: ExecutionArgs): bool
 /** A subscription that has begun. */
 export interface Subscription {
   /**
-   * Gives its results to their reader until it ends, its caller goes or it fails. Once. Shared results are the same bytes for all their readers.
+   * Delivers its results until it ends, its caller leaves or it fails; call it once. Shared results are the same bytes for all readers.
    * @throws StalledSubscriberError, and whatever its source throws
    */
   deliver(next: OperationSink['next']): Promise<void>;
 }
 
-/** Begins a subscription. Answers errors where there is nothing to subscribe to. */
+/** Begins a subscription. Returns errors if it cannot begin. */
 export async function openSubscription(
   asked: AskedOperation,
   args: ExecutionArgs,
@@ -125,7 +122,7 @@ export async function openSubscription(
       engine.meters?.subscriptions(1);
       try {
         if (isResumable) {
-          // It may stay open for days, and keeps of its request what it needs.
+          // It may stay open for days, so it keeps only what it needs of its request.
           holding.keep(weightOf(request));
           asked.onResumable?.();
         }
@@ -140,7 +137,7 @@ export async function openSubscription(
   };
 }
 
-/** A stream that can tell its next item without a promise where it is at hand. */
+/** A stream that can return its next item without a promise, if it is already there. */
 interface AtHand {
   atHand(): unknown;
 }
@@ -179,7 +176,7 @@ function executed(engine: OperationEngine, args: ExecutionArgs): Written | Promi
   return 'then' in result ? result.then((whole) => toJson(engine, whole)) : toJson(engine, result);
 }
 
-/** Of what is made for one reader alone, as a chat is. */
+/** For results that are made for one reader alone, as in a chat. */
 const unshared = (): ReturnType<SharedResults['open']> => ({
   scope: new SharedScope(),
   close: () => undefined,
@@ -194,8 +191,8 @@ export function weightOf({ query, variables }: OperationRequest): number {
 }
 
 /**
- * What a shared result may depend on besides its event: the document, its variables, and what the reader is allowed to see. A hash: it is
- * kept as long as its readers.
+ * All that a shared result depends on besides its event: the document, its variables, and the reader's permissions. A hash, because it is kept as
+ * long as its readers.
  */
 function shareKey({ request, call }: AskedOperation): string {
   const { orgId, scopes, person } = call.principal;
@@ -218,11 +215,11 @@ function fail({ engine, sink }: OperationRun, errors: readonly GraphQLError[]): 
   sink.error(errors.map((error) => engine.present(error)));
 }
 
-/** What a caller may see of a fault: all of an ApiError, nothing of others. */
+/** The error that a caller may see: all of an ApiError, nothing of other errors. */
 export function asGraphqlError(error: unknown): GraphQLError {
   if (error instanceof GraphQLError) return error;
   const original = error instanceof Error ? error : new Error(String(error));
-  // An empty path marks it as a fault of execution: whatever is no ApiError is masked.
+  // An empty path marks it as an execution error; every error except an ApiError is masked.
   return new GraphQLError(original.message, {
     originalError: original,
     ...(error instanceof ApiError ? {} : { path: [] }),

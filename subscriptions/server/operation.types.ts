@@ -10,14 +10,14 @@ export interface OperationRequest {
   variables?: Record<string, unknown> | null | undefined;
 }
 
-/** What operations run on: the schema, the limits that HTTP has too, and how errors are shown. */
+/** What operations need: the schema, the same limits as over HTTP, and the formatting of errors. */
 export interface OperationEngine {
   schema: GraphQLSchema;
-  /** Parse, limits, validation. Answers every fault at once where there is one. */
+  /** Parses, checks limits and validates. Returns all errors at once. */
   prepare(request: OperationRequest): { document: DocumentNode } | { errors: readonly GraphQLError[] };
-  /** Whether a request subscribes to what happens anyway, and asks for no work. */
+  /** Whether a request only watches events and starts no work. */
   watches(request: OperationRequest): boolean;
-  /** Takes the operation's slot of its key's window: of openings, where it only watches. Once. @throws ApiError */
+  /** Takes the operation's slot: of the window of opened streams if it only watches, else of the key's window; once. @throws ApiError */
   takeSlot(call: CallContext, request: OperationRequest): Promise<void>;
   context(call: CallContext): GraphqlContext;
   present(error: GraphQLError): GraphQLFormattedError;
@@ -27,13 +27,13 @@ export interface OperationEngine {
   meters?: { subscriptions(change: 1 | -1): void; subscriptionEvent(): void };
 }
 
-/** Where an operation's results go. A promise holds the operation back until the reader has room. */
+/** Receives an operation's results. A returned promise makes the operation wait until the reader has room. */
 export interface OperationSink {
   /** An execution result as JSON; shared results are the same bytes for all their readers. */
   next(result: Buffer): Promise<void> | void;
   /** The operation could not be run or failed; nothing follows. */
   error(errors: readonly GraphQLFormattedError[]): void;
   complete(): void;
-  /** The reader does not keep up; nothing follows. */
+  /** The reader is too slow; nothing follows. */
   stalled(): void;
 }

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 const FINAL_TEXT = 0x81;
 const MAX_HEAD_BYTES = 10;
 const RESULT_END = 0x7d; // "}"
-/** What one turn of the event loop sends goes out in one system call, as far as it fits here: a burst of events is one write. */
+/** Up to this size, all that one turn of the event loop sends is written by one system call: a burst of events is one write. */
 const TURN_BYTES = 32 * 1024;
 /** A larger turn goes out from the bytes that all its readers share, instead of being copied. */
 const LARGE_BYTES = 2 * TURN_BYTES;

@@ -5,7 +5,7 @@ import type { Connection } from './connection.js';
 
 const run = (args: ExecutionArgs) => (args as OperationArgs).run();
 
-/** graphql-ws speaks the protocol: this says who answers what it asks. */
+/** graphql-ws implements the protocol; this file connects its hooks to the connection. */
 export function createProtocol(): Server<Connection> {
   return makeServer<ConnectionInitMessage['payload'], Connection>({
     onConnect: ({ extra, connectionParams }) => extra.initialise(connectionParams ?? {}),

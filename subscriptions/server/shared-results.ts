@@ -1,14 +1,14 @@
 /** The results of shared events for the readers of one scope: executed and serialised once for all of them. */
 export class SharedScope {
-  /** The memory goes with the event. */
+  /** The cached results are freed with the event. */
   readonly #byEvent = new WeakMap<object, Buffer | Promise<Buffer>>();
 
-  /** The event's result as JSON bytes, without a promise where it is there already: readers of a burst then need no turn for each event. */
+  /** The event's result as JSON bytes, without a promise if it is already there: then readers of a burst need no microtask for each event. */
   find(event: unknown): Buffer | Promise<Buffer> | undefined {
     return this.#byEvent.get(event as object);
   }
 
-  /** As {@link find}, executing where nobody has. Only objects are shared. */
+  /** As {@link find}, but executes if no reader has done so. Only results of object events are shared. */
   make(event: unknown, execute: () => Written | Promise<Written>): Buffer | Promise<Buffer> {
     const result = toBytes(execute());
     if (typeof event !== 'object' || event === null) return result;

@@ -58,7 +58,7 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
   };
 }
 
-/** What an operation needs of its request: the stream may stay open for days. */
+/** What an operation keeps of its request, since the stream may stay open for days. */
 async function readOperation(request: IncomingMessage, body: RequestBody): Promise<OperationRequest> {
   const { query, operationName, variables } = parseGraphqlRequest(await readSource(request, body));
   return { query, operationName, variables };
@@ -75,8 +75,8 @@ async function readSource(
 }
 
 /**
- * A document over a limit, a mutation by GET and one with an Idempotency-Key are refused with their status; faults of parsing and validation go into the stream, as the
- * protocol says.
+ * A document over a limit, a mutation by GET and one with an Idempotency-Key are refused with their status. Errors of parsing and validation go
+ * into the stream, as the protocol says.
  */
 function refuseWhole(
   { engine }: GraphqlSseDependencies,
@@ -94,13 +94,13 @@ function refuseWhole(
   // The key is for mutations, and this answer is not kept.
   if (kind === 'mutation' && headers['idempotency-key'] !== undefined)
     throw invalid('An event stream of GraphQL takes no Idempotency-Key', 'Idempotency-Key');
-  // By plain http no browser tells which page sends a GET: it may read with the reader's cookie, and charges nobody.
+  // Over plain http browsers do not say which page sends a GET. So with a cookie it may only read, and is never charged.
   const isTold = call.principal.person === undefined || headers['sec-fetch-site'] !== undefined;
   if (method === 'GET' && kind === 'subscription' && !isTold && !engine.watches(operation))
     throw new ApiError('forbidden', 'Origin not allowed');
 }
 
-/** A GET may be repeated and followed by anything that sees a link: it changes nothing. */
+/** A GET may be repeated, and any program may follow a link, so it must change nothing. */
 function methodNotAllowed(allow: string): ApiError {
   return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
 }
@@ -139,7 +139,7 @@ async function stream(dependencies: GraphqlSseDependencies, streaming: Operation
   const { draining, edge } = dependencies;
   const { request, response, call, holding } = streaming;
   const rate = await rateFor(edge, call);
-  // With the first sign of life: until then it is not known which window the operation counts against.
+  // Set with the first output: before that it is not known which window the operation counts against.
   const open = () => {
     if (response.headersSent || response.destroyed) return;
     setRate(response, call.rate ?? rate);

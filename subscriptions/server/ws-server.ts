@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { handleProtocols } from 'graphql-ws';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
-import { writeFault, type BareFault } from '../../src/http/index.js';
+import { writeFault, type FaultResponse } from '../../src/http/index.js';
 import type { RateState } from '../../src/metering/metering.types.js';
 import type { ClientInfo } from '../../src/contract/words.js';
 import { Connection, GOING_AWAY, type ConnectionDependencies } from './connection.js';
@@ -11,7 +11,7 @@ import { createProtocol } from './protocol.js';
 
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const CHECK_INTERVAL_MS = 2_500;
-/** RFC 6455, 4.4: who came with another one tries again. */
+/** RFC 6455, 4.4: a client with another version tries again with this one. */
 const SPOKEN_VERSIONS = { 'Sec-WebSocket-Version': '13, 8' };
 const STALL_TIMEOUT_MS = 15_000;
 
@@ -25,12 +25,12 @@ export interface GraphqlWsDependencies extends Omit<
   sessionOf(request: IncomingMessage): string | undefined;
   clientOf(request: IncomingMessage): ClientInfo;
   /** The address's window, for the headers of a refused upgrade. */
-  strangerRate(request: IncomingMessage): RateState;
-  /** Counts a connection that waits for its key; `drop` is called where too many wait. */
+  addressRate(request: IncomingMessage): RateState;
+  /** Counts a connection without a key; `drop` is called if there are too many. */
   awaitKey(request: IncomingMessage, stream: Duplex, drop: () => void): void;
-  /** Its key is good: it waits no more. */
+  /** The connection has a valid key: it is no longer counted. */
   keyShown(stream: Duplex): void;
-  /** Counts a refused key against the client's address. False: it had tried too many already. */
+  /** Counts a refused key against the client's address. False if the address has sent too many already. */
   refusedAddress(request: IncomingMessage): boolean;
   /** How long a client may accept nothing, default 15 s. */
   stallTimeoutMs?: number;
@@ -53,7 +53,7 @@ const SETTINGS: ServerOptions = {
   maxPayload: MAX_MESSAGE_BYTES,
   perMessageDeflate: false,
   clientTracking: false,
-  // One message in each turn of the event loop: many that came together would hold everybody else up.
+  // One message in each turn of the event loop: many that arrive together would block other connections.
   allowSynchronousEvents: false,
   handleProtocols,
 };
@@ -61,7 +61,7 @@ const SETTINGS: ServerOptions = {
 export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): GraphqlWsServer {
   const server = new WebSocketServer(SETTINGS);
   server.on('wsClientError', ({ message }: Error, socket: Duplex, request: IncomingMessage) => {
-    const rate = dependencies.strangerRate(request);
+    const rate = dependencies.addressRate(request);
     writeFault(socket, { status: 400, error: message, rate, headers: SPOKEN_VERSIONS });
   });
   const turn = new Turn();
@@ -90,7 +90,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
   return {
     handleUpgrade(request, socket, head) {
       const refusal = refusalOf(request, dependencies);
-      if (refusal) return writeFault(socket, { ...refusal, rate: dependencies.strangerRate(request) });
+      if (refusal) return writeFault(socket, { ...refusal, rate: dependencies.addressRate(request) });
       server.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request));
     },
     get connections() {
@@ -113,10 +113,10 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
 }
 
 /**
- * A page of another origin must not ride on a person's cookie. Keys in the init payload are no cookie: any origin may use them. The address's
- * window is none of the upgrade's business: browsers bring their key after it, and a good one is not shut out by its neighbours' bad ones.
+ * A page of another origin must not use a person's cookie. Keys in the init payload may come from any origin. The address's window does not limit
+ * upgrades: browsers send their key later, and a valid key is not refused because of its neighbours' bad keys.
  */
-function refusalOf(request: IncomingMessage, dependencies: GraphqlWsDependencies): BareFault | null {
+function refusalOf(request: IncomingMessage, dependencies: GraphqlWsDependencies): FaultResponse | null {
   const { origin, cookie } = request.headers;
   const isForeign =
     origin !== undefined && cookie !== undefined && !dependencies.allowsOrigin(origin, request);

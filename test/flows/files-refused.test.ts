@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openFiles, removeForgottenFiles } from '../../src/files/index.js';
+import { openFiles, removeOrphanedFiles } from '../../src/files/index.js';
 import type { Files } from '../../src/files/index.js';
 import { newId } from '../../src/contract/ids.js';
 import { createJobRetention } from '../../src/jobs/index.js';
@@ -73,7 +73,7 @@ test('a job is forgotten after its time though the store keeps its file, which g
   await age();
   const kept: string[] = [];
   const sweep = () =>
-    removeForgottenFiles(penstock.services.database, files.store, (_, id) => void kept.push(id));
+    removeOrphanedFiles(penstock.services.database, files.store, (_, id) => void kept.push(id));
   expect(await sweep()).toBe(1);
   expect(kept).toEqual([file!.id]);
   await rm(pathOf(file!), { recursive: true });

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../src/egress/index.js';
 import type { Egress } from '../../src/egress/index.js';
-import { createInputFetcher, fileReference, openFiles, removeForgottenFiles } from '../../src/files/index.js';
+import { createInputFetcher, fileReference, openFiles, removeOrphanedFiles } from '../../src/files/index.js';
 import type { Files, InputFetcher } from '../../src/files/index.js';
 import { createUrlSigner } from '../../src/files/signed-url.js';
 import { newId } from '../../src/contract/ids.js';
@@ -317,7 +317,7 @@ describe.each([
         `UPDATE files SET created_at = now() - interval '2 hours' WHERE id = ANY($1)`,
         [[orphan.id, upload.id, kept.id]],
       );
-      expect(await removeForgottenFiles(test.database, files.store)).toBe(2);
+      expect(await removeOrphanedFiles(test.database, files.store)).toBe(2);
       for (const { id } of [orphan, upload])
         await expect(files.service.get(org, id)).rejects.toMatchObject({ code: 'not_found' });
       expect((await files.service.get(org, young.id)).id).toBe(young.id);

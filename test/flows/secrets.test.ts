@@ -13,6 +13,7 @@ import type { Makings } from '../support/provider-successes.js';
 import { spawnPenstock } from '../support/spawned.js';
 import type { SpawnedServer } from '../support/spawned.js';
 import { eventually } from '../support/wait.js';
+import { at } from '../v1/v1.js';
 
 /**
  * Every adapter against upstreams that answer badly, then well, and echo what they were sent, at LOG_LEVEL=trace, with traces on: whatever leaves the
@@ -113,7 +114,7 @@ const closed = async (server: Server | undefined): Promise<void> => {
 /** Kinds with what is asked of them. */
 const ADAPTERS: Record<string, string[]> = {
   openai: ['chat', 'embedding', 'image', 'image_edit', 'video', 'tts', 'stt'],
-  'openai-compatible': ['chat', 'embedding', 'image', 'image_edit', 'video', 'tts', 'stt'],
+  'openai-compatible': ['chat', 'embedding', 'rerank', 'image', 'image_edit', 'video', 'tts', 'stt'],
   anthropic: ['chat'],
   google: ['chat', 'embedding', 'image', 'video', 'tts'],
   mistral: ['chat', 'embedding', 'stt'],
@@ -122,7 +123,7 @@ const ADAPTERS: Record<string, string[]> = {
   deepseek: ['chat'],
   azure: ['chat', 'image'],
   'amazon-bedrock': ['chat', 'embedding', 'image'],
-  cohere: ['chat', 'embedding'],
+  cohere: ['chat', 'embedding', 'rerank'],
   togetherai: ['chat', 'image'],
   fireworks: ['chat', 'image'],
   replicate: ['image', 'image_edit', 'video', 'music'],
@@ -227,6 +228,7 @@ async function bodies(): Promise<Record<string, [path: string, body: object]>> {
       { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5, stream: true },
     ],
     embedding: ['/embeddings', { input: 'Hi' }],
+    rerank: ['/rerank', { query: 'Hi', documents: ['Hello'] }],
     image: ['/images/generations', { prompt: 'x' }],
     image_edit: ['/images/edits', { operation: 'colorization', image }],
     video: ['/videos/generations', { prompt: 'x' }],
@@ -266,7 +268,11 @@ test('no adapter’s key shows anywhere, whatever its upstream answers', async (
       [...types, ...(types.includes('chat') ? ['stream'] : [])].map(async (type) => {
         const [path, body] = calls[type]!;
         const model = idOf(kind, type === 'stream' ? 'chat' : type);
-        const reply = await penstock.rest('POST', path, { key, body: { ...body, model } });
+        const asked = { ...body, model };
+        const reply =
+          type === 'rerank'
+            ? await at(penstock, '/v1')('POST', path, { headers: { 'x-api-key': key }, body: asked })
+            : await penstock.rest('POST', path, { key, body: asked });
         answers.push(
           `${name} ${kind} ${type} ${reply.status} ${JSON.stringify([reply.body, reply.headers])}`,
         );

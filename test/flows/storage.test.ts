@@ -310,7 +310,7 @@ describe('inputs of work that came to nothing go at once', () => {
     const { key, orgId } = await server.createOrg({ plan: 'pro_monthly' });
     await server.rest('POST', '/images/edits', { key, body: edit() });
     const kept = await onDisk(orgId);
-    const { removeForgottenFiles } = await import('../../src/files/index.js');
+    const { removeOrphanedFiles } = await import('../../src/files/index.js');
     const { files, database } = server.services;
     const { body } = await server.rest<{ id: string }>('POST', '/images/edits?async=true', {
       key,
@@ -322,7 +322,7 @@ describe('inputs of work that came to nothing go at once', () => {
     const { createDiskStore } = await import('../../src/files/disk-store.js');
     const folder = join(server.installation.dataDir, 'files');
     const store = createDiskStore({ folder, spoolFolder: join(folder, 'incoming') });
-    expect(await removeForgottenFiles(database, store)).toBe(1);
+    expect(await removeOrphanedFiles(database, store)).toBe(1);
     expect(await onDisk(orgId)).toBe(kept);
   });
 });

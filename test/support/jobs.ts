@@ -26,7 +26,7 @@ export interface JobBench {
 }
 
 /** Of jobs that have none. */
-export const NO_FILES = { removeUnneeded: (): Promise<void> => Promise.resolve() };
+export const NO_FILES = { removeFilesOfFailedWork: (): Promise<void> => Promise.resolve() };
 
 export function createJobBench(database: Database): JobBench {
   const logger = pino({ level: 'silent' });

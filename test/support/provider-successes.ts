@@ -202,6 +202,7 @@ const ANSWERS: [pattern: RegExp, answer: Answer][] = [
   ],
   [/\/workflows\/|\/image_generation\//, (_, { picture }) => picture],
   [/\/chat\/completions$/, conventionChat],
+  [/\/rerank$/, () => ({ id: 'r', results: [{ index: 0, relevance_score: 0.5 }], meta: {} })],
   [
     /\/embeddings$/,
     () => ({ object: 'list', data: [{ object: 'embedding', index: 0, embedding: [1, 2] }], usage: USAGE }),

@@ -37,9 +37,19 @@ test('each native provider is one file of its name, and one line of the registry
   expect(nativeProvider('openai-compatible')).toBeNull();
 });
 
+/** A file beside a provider's own that goes with it: no other imports it. */
+const PARTS: Readonly<Record<string, string>> = {
+  // Claude's own form at Bedrock, which its package does not speak.
+  [`${NATIVE}/bedrock-claude.ts`]: `${NATIVE}/amazon-bedrock.ts`,
+};
+
 test('no code names a native provider but its own file and the registry', async () => {
   const ids = NATIVE_PROVIDERS.map(({ id }) => id);
-  const own = new Set([...ids.map((id) => `${NATIVE}/${id}.ts`), `${NATIVE}/registry.ts`]);
+  const own = new Set([
+    ...ids.map((id) => `${NATIVE}/${id}.ts`),
+    ...Object.keys(PARTS),
+    `${NATIVE}/registry.ts`,
+  ]);
   const general = (
     await Promise.all(['src', 'schema', 'subscriptions'].map((folder) => sourcesBelow(folder)))
   )
@@ -52,6 +62,17 @@ test('no code names a native provider but its own file and the registry', async 
     named.push(...[...code.matchAll(namesOf(ids))].map(([name]) => `${file}: ${name}`));
   }
   expect(named).toEqual([]);
+});
+
+test('a part of a native provider is imported by that provider alone: it goes with it', async () => {
+  const files = await sourcesBelow('src');
+  for (const [part, provider] of Object.entries(PARTS)) {
+    const name = part.slice(part.lastIndexOf('/') + 1).replace(/\.ts$/, '.js');
+    const importers: string[] = [];
+    for (const file of files)
+      if ((await readFile(join(root, file), 'utf8')).includes(`/${name}'`)) importers.push(file);
+    expect(importers).toEqual([provider]);
+  }
 });
 
 test('no native provider imports another: each can be removed by its file and its line', async () => {

@@ -10,10 +10,10 @@ test('a password is known again however its letters were composed, and no other 
 });
 
 test('of several passwords of a person those are told that it is, for one derivation', async () => {
-  const one = { stored: await hashPassword('correct horse battery staple'), voucher: 'one' };
-  const other = { stored: await hashPassword('another one altogether', one.stored), voucher: 'other' };
-  const twin = { stored: await hashPassword('correct horse battery staple', one.stored), voucher: 'twin' };
-  const stranger = { stored: await hashPassword('correct horse battery staple'), voucher: 'stranger' };
+  const one = { stored: await hashPassword('correct horse battery staple'), vouchedBy: 'one' };
+  const other = { stored: await hashPassword('another one altogether', one.stored), vouchedBy: 'other' };
+  const twin = { stored: await hashPassword('correct horse battery staple', one.stored), vouchedBy: 'twin' };
+  const stranger = { stored: await hashPassword('correct horse battery staple'), vouchedBy: 'stranger' };
   const saltOf = ({ stored }: { stored: string }) => stored.split('$')[4];
   expect(saltOf(other)).toBe(saltOf(one));
   expect(saltOf(stranger)).not.toBe(saltOf(one));

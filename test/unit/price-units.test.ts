@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { priceOfUnits } from '../../src/generation/pipeline/charges.js';
+import { priceOfUnits } from '../../src/generation/pipeline/unit-price.js';
 import type { Model } from '../../src/models/models.types.js';
 
 function model(

@@ -10,6 +10,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { compile, type CompiledOperation } from '../../rest-compat/shared/compile.js';
+import { mountRoute } from '../../rest-compat/shared/mount.js';
 import { routes } from '../../rest-compat/contract/index.js';
 import { buildPenstockSchema } from '../../schema/index.js';
 import { subscriptionResolvers } from '../../src/boot/subscription-resolvers.js';
@@ -116,5 +117,23 @@ describe('a stored document', () => {
   it('stops the boot when it no longer fits the schema', () => {
     expect(() => compile(schema, `query { body: quota { gone } }`)).toThrow('gone');
     expect(() => compile(schema, `query { quota { orgId } }`)).toThrow('aliased body');
+  });
+});
+
+describe('a row whose answer the engine writes', () => {
+  const schema = plainSchema(false);
+  const chat = routes.find(({ operation }) => operation === 'createChatCompletion')!;
+
+  it('has the guard of its operation, and no document', () => {
+    const { operation, document, stream } = mountRoute(schema, chat);
+    expect(document).toBeNull();
+    expect(operation.field).toBe(schema.getMutationType()!.getFields()['createChatCompletion']);
+    expect(stream?.field).toBe(schema.getSubscriptionType()!.getFields()['chatCompletion']);
+  });
+
+  it('stops the boot when the schema no longer has its operation', () => {
+    expect(() => mountRoute(schema, { ...chat, streamOperation: 'gone' })).toThrow('gone');
+    const { operation: _operation, ...without } = chat;
+    expect(() => mountRoute(schema, without)).toThrow('neither a document nor an operation');
   });
 });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createStrangerSockets } from '../../src/boot/http/stranger-sockets.js';
+import { createUnauthenticatedConnections } from '../../src/boot/http/unauthenticated-connections.js';
 
 function crowd(most: { ofAddress: number; ofAll: number }) {
-  const sockets = createStrangerSockets(most);
+  const sockets = createUnauthenticatedConnections(most);
   const dropped: string[] = [];
   const places = new Map<string, object>();
   return {

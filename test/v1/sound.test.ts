@@ -219,7 +219,10 @@ describe('transcriptions with the official client', () => {
       chunking_strategy: 'auto',
     });
     expect(diarized).toMatchObject({ task: 'transcribe', text: TEXT });
-    expect(diarized.segments[0]).toMatchObject({ type: 'transcript.text.segment', speaker: 'A' });
+    expect((diarized as unknown as { segments: object[] }).segments[0]).toMatchObject({
+      type: 'transcript.text.segment',
+      speaker: 'A',
+    });
   });
 
   it('stream their text to its end, and speakers where they were asked for', async () => {

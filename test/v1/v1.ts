@@ -14,7 +14,7 @@ export type V1 = (
   options?: { headers?: Record<string, string>; body?: object | string | Buffer },
 ) => Promise<V1Answer>;
 
-export function at(server: TestServer, address: string): V1 {
+export function at(server: Pick<TestServer, 'raw'>, address: string): V1 {
   return async (method, path, { headers = {}, body } = {}) => {
     const isPlain = typeof body === 'string' || Buffer.isBuffer(body);
     const response = await server.raw(address + path, {

@@ -67,8 +67,8 @@ export const messageRoutes: Route[] = [
     },
     headers: {
       'X-Penstock-Tools-Left-Out': {
-        type: 'string',
         description: 'Types of tools that were left out, as only their maker can run them; absent: none.',
+        schema: { type: 'string' },
       },
     },
     describe: () => MESSAGE_SCHEMA,

@@ -4,7 +4,6 @@ import type {
   ImagesResponse,
 } from 'openai/resources/images';
 import { invalid } from '../../../src/contract/errors.js';
-import { EDIT_OPERATIONS } from '../../../src/imaging/index.js';
 import { withoutAsync } from '../../contract/generation.js';
 import { imageEditRoutes as contractEdits } from '../../contract/image-edits.js';
 import { answerWithFiles, imageRoutes as contractImages } from '../../contract/images.js';
@@ -12,7 +11,7 @@ import type { DialectCall, JsonSchema, ReadRequest, Route } from '../../shared/r
 import { BODY_LIMITS } from '../../shared/route.types.js';
 import { flagOf, picked, typedEvent, typedFields, wholeNumberOf } from './fields.js';
 import type { Body } from './fields.js';
-import { describeImages, EDIT_BODY, eventOf, GENERATION_BODY } from './images-schema.js';
+import { describeImages, EDIT_BODY, EDIT_OPERATIONS, eventOf, GENERATION_BODY } from './images-schema.js';
 
 /** Fields that mean here what they mean in the engine, the convention's and ours. */
 const SHARED = [

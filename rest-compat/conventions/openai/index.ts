@@ -4,6 +4,8 @@ import { completionRoutes } from './completions.js';
 import { embeddingRoutes } from './embeddings.js';
 import { imageRoutes } from './images.js';
 import { modelRoutes } from './models.js';
+import { moderationRoutes } from './moderations.js';
+import { rerankRoutes } from './rerank.js';
 import { responseRoutes } from './responses.js';
 import { speechRoutes } from './speech.js';
 import { transcriptionRoutes } from './transcriptions.js';
@@ -15,6 +17,8 @@ export const openaiRoutes: readonly Route[] = [
   ...embeddingRoutes,
   ...imageRoutes,
   ...modelRoutes,
+  ...moderationRoutes,
+  ...rerankRoutes,
   ...responseRoutes,
   ...speechRoutes,
   ...transcriptionRoutes,

@@ -112,7 +112,7 @@ async function* transcriptEvents(answer: Answer, { format }: Asked): AsyncGenera
   const { text } = answer.data;
   const tell = (event: TranscriptionStreamEvent): string => typedEvent(event);
   if (format === 'diarized_json') for (const segment of diarized(answer)) yield tell(segment);
-  for (const delta of text.match(/\s*\S+\s*$|\s*\S+/g) ?? [])
+  for (const delta of text === '' ? [] : text.split(/(?<=\s)(?=\S)/))
     yield tell({ type: 'transcript.text.delta', delta });
   const { type, seconds } = usageOf(answer);
   const usage = { ...answer.usage, type, seconds } as unknown as NonNullable<

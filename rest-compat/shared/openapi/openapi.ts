@@ -15,6 +15,8 @@ const TAGS: Record<string, string> = {
   Videos: 'Videos from text, an image or a video.',
   Audio: 'Speech, transcription and music.',
   Embeddings: 'Vectors of texts.',
+  Rerank: 'Texts in the order in which they answer a question.',
+  Moderations: 'Judgements of inputs.',
   Agents: 'Agents, their runs and their knowledge.',
   Jobs: 'Asynchronous work: list, follow, cancel.',
   Webhooks: 'Signed notifications: registrations and deliveries.',

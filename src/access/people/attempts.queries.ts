@@ -6,8 +6,8 @@ const LIMIT = 10;
 const WINDOW = `interval '15 minutes'`;
 
 /**
- * Counted before the password is looked at, so that guesses made at once are counted too; for addresses that nobody has as well, so that nobody
- * learns which ones there are.
+ * An attempt is counted before the password is checked, so that simultaneous guesses are counted too. Unknown addresses are counted as well, so
+ * that nobody can find out which addresses exist.
  */
 const BEGIN = `
 WITH old AS (SELECT email_hash FROM sign_in_failures WHERE failed_at < now() - ${WINDOW} AND email_hash <> $1 LIMIT 100 FOR UPDATE SKIP LOCKED),
@@ -20,7 +20,7 @@ RETURNING f.failures, ceil(extract(epoch FROM f.failed_at + ${WINDOW} - now())):
 
 const nameOf = (email: string): Buffer => hash('sha256', email, 'buffer');
 
-/** One attempt for an address: ten failed ones within 15 minutes are followed by none. @throws ApiError rate_limited */
+/** Counts one attempt for an address. After ten failures within 15 minutes further attempts are refused. @throws ApiError rate_limited */
 export async function beginAttempt(sql: Sql, email: string): Promise<void> {
   const [row] = await sql.query<{ failures: number; wait: number }>(BEGIN, [nameOf(email)]);
   if (row !== undefined && row.failures > LIMIT)
@@ -32,7 +32,7 @@ export async function endAttempts(sql: Sql, email: string): Promise<void> {
   await sql.query('DELETE FROM sign_in_failures WHERE email_hash = $1', [nameOf(email)]);
 }
 
-/** The right password of one voucher says nothing of guesses at the others': it takes its own attempt back, no more. */
+/** The right password of one organisation does not reset the count of guesses at passwords of others: only its own attempt is taken back. */
 export async function takeBackAttempt(sql: Sql, email: string): Promise<void> {
   await sql.query(
     'UPDATE sign_in_failures SET failures = failures - 1 WHERE email_hash = $1 AND failures > 0',

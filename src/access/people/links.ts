@@ -9,28 +9,34 @@ import { hashToken, isToken, newToken } from './sessions.js';
 
 const LINK_DAYS = 7;
 
-/** Whose credential, and which organisation vouches for it; null: the operator, an identity provider. */
-export interface Voucher {
+/** A person's credential, and the organisation that vouches for it; null: the operator, or an identity provider. */
+export interface CredentialOwner {
   userId: string;
-  voucher: string | null;
+  vouchedBy: string | null;
 }
 
-/** Where a link leads: its token stands behind the `#`, which no browser sends and no proxy logs. */
+/** The address of a sign-in link. The token follows the `#`, a part that browsers do not send and proxies do not log. */
 export const signInUrl = (publicUrl: string, token: string): string => `${publicUrl}/dashboard#link=${token}`;
 
-/** What a person was given by one who vouches for them. */
-export async function endLinks(em: EntityManager, { userId, voucher }: Voucher): Promise<void> {
-  await em.nativeDelete(SignInLink, { user: userId, vouchedBy: voucher });
+/** Deletes the sign-in links that one organisation (or the operator) made for a person. */
+export async function endLinks(em: EntityManager, { userId, vouchedBy }: CredentialOwner): Promise<void> {
+  await em.nativeDelete(SignInLink, { user: userId, vouchedBy: vouchedBy });
 }
 
-/** A new one-time link of a person; earlier ones of the same voucher end. Inside a transaction: of several that are made at once the last one stays. */
-export async function insertLink(em: EntityManager, { userId, voucher }: Voucher): Promise<NewLink> {
+/**
+ * A new one-time link of a person; earlier ones of the same organisation (`vouchedBy`) end. Call it inside a transaction: of several links that
+ * are made at once, the last one is kept.
+ */
+export async function insertLink(
+  em: EntityManager,
+  { userId, vouchedBy }: CredentialOwner,
+): Promise<NewLink> {
   const token = newToken();
   await sqlOf(em).query(LOCK_PERSON, [userId]);
-  await endLinks(em, { userId, voucher });
+  await endLinks(em, { userId, vouchedBy });
   const hash = hashToken(token);
   const expiresAt = raw<Date>(`now() + interval '${LINK_DAYS} days'`);
-  await em.insert(SignInLink, { hash, user: userId, vouchedBy: voucher, expiresAt });
+  await em.insert(SignInLink, { hash, user: userId, vouchedBy: vouchedBy, expiresAt });
   const made = await em.findOneOrFail(SignInLink, { hash });
   return { token, expiresAt: made.expiresAt.toISOString() };
 }
@@ -50,8 +56,11 @@ export async function readLink(
   return { userId: id, email: email ?? '', expiresAt: link.expiresAt.toISOString() };
 }
 
-/** Of several at once one has it. Inside a transaction. @returns whose it was, and who vouches for that. @throws ApiError not_found */
-export async function takeLink(em: EntityManager, token: unknown): Promise<Voucher> {
+/**
+ * Uses a link up; of several simultaneous calls one succeeds. Call it inside a transaction. @returns the link's person, and who vouches for them.
+ * @throws ApiError not_found
+ */
+export async function takeLink(em: EntityManager, token: unknown): Promise<CredentialOwner> {
   if (!isToken(token)) throw unknownLink();
   const [sql, hash] = [sqlOf(em), hashToken(token)];
   await sql.query(LOCK_FOR_LINK, [hash]);
@@ -59,5 +68,5 @@ export async function takeLink(em: EntityManager, token: unknown): Promise<Vouch
     hash,
   ]);
   if (taken?.valid !== true) throw unknownLink();
-  return { userId: taken.user_id, voucher: taken.vouched_by };
+  return { userId: taken.user_id, vouchedBy: taken.vouched_by };
 }

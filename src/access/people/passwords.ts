@@ -1,14 +1,14 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { ApiError, invalid } from '../../contract/errors.js';
 
-/** 32 MB and some tenths of a second for each guess, whoever makes it. */
+/** The cost of scrypt: 32 MB and some tenths of a second for each guess. */
 const COST = { N: 2 ** 15, r: 8, p: 3 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const MAX_MEMORY = 128 * 1024 * 1024;
-/** Node's thread pool has four threads, and files are read in it too. */
+/** Derivations that run at once. Node's thread pool has four threads, and file access needs them too. */
 const AT_ONCE = 2;
-/** Some ten seconds of work: who comes after that is told to come again. */
+/** Most derivations that may wait: some ten seconds of work. Further ones are refused with Retry-After. */
 const MAX_WAITING = 100;
 
 export const MIN_PASSWORD = 12;
@@ -25,7 +25,7 @@ export function checkPassword(password: unknown, param = 'password'): string {
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** A few derivations at a time: the rest wait in line. @throws ApiError unavailable where the line is too long */
+/** Runs a few derivations at a time; the rest wait in a queue. @throws ApiError unavailable if the queue is full */
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (waiting.length >= MAX_WAITING)
     throw new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 10 });
@@ -60,12 +60,12 @@ function derive({ password, salt, length, cost }: Derivation): Promise<Buffer> {
   );
 }
 
-/** The same text typed on another keyboard may be composed otherwise. */
+/** Normalises a password: different keyboards can compose the same text from different code points. */
 const normal = (password: string): string => password.normalize('NFKC');
 
 /**
  * `scrypt$N$r$p$salt$hash`, the last two in base64url.
- * @param beside another stored password of the same person: both get one salt, so that a guess at either costs one derivation
+ * @param beside another stored password of the same person: both get the same salt, so that checking a guess against both costs one derivation
  */
 export async function hashPassword(password: string, beside: string | null = null): Promise<string> {
   const [, , , , known = ''] = (beside ?? '').split('$');
@@ -76,7 +76,8 @@ export async function hashPassword(password: string, beside: string | null = nul
 }
 
 /**
- * Which of a person's stored passwords it is. Takes as long where there is nothing to compare with, so that nobody learns who has a password.
+ * Finds which of a person's stored passwords matches. It takes the same time without any stored password, so that nobody can find out who has
+ * one.
  */
 export async function matchPassword<T extends { stored: string }>(
   password: string,

@@ -6,16 +6,16 @@ export const User = defineEntity({
   tableName: 'users',
   properties: {
     id: p.text().primary(),
-    /** Of a service user only: a person belongs to no organisation but as its member. */
+    /** Set for a service user only: people belong to organisations as members. */
     orgId: p.text().nullable(),
-    /** In small letters; null: a service user. */
+    /** In lower case; null for a service user. */
     email: p.text().nullable(),
     kind: p.text().$type<'person' | 'service'>(),
     createdAt: p.datetime().defaultRaw('now()'),
   },
 });
 
-/** Who is signed in, by the hash of the cookie. Belongs to no organisation, so that only the system role has a right to it. */
+/** A session, found by the hash of its cookie. It belongs to no organisation, so only the system role may read the table. */
 export const Session = defineEntity({
   name: 'Session',
   tableName: 'sessions',
@@ -26,12 +26,12 @@ export const Session = defineEntity({
     createdAt: p.datetime().defaultRaw('now()'),
     expiresAt: p.datetime(),
     revokedAt: p.datetime().nullable(),
-    /** The organisations that it reaches; null: all of the person's. */
+    /** The organisations that the session may use; null: all of the person's. */
     vouchedBy: p.array().nullable(),
   },
 });
 
-/** A one-time link to sign in by, by the hash of its token. As sessions, of no organisation. */
+/** A one-time sign-in link, found by the hash of its token. Like a session it belongs to no organisation. */
 export const SignInLink = defineEntity({
   name: 'SignInLink',
   tableName: 'sign_in_links',
@@ -40,7 +40,7 @@ export const SignInLink = defineEntity({
     user: () => p.manyToOne(User),
     expiresAt: p.datetime(),
     createdAt: p.datetime().defaultRaw('now()'),
-    /** The organisation that vouches for whoever follows it; null: the operator, an identity provider. */
+    /** The organisation that vouches for the person; null: the operator, or an identity provider. */
     vouchedBy: p.text().nullable(),
   },
 });

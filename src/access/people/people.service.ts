@@ -14,7 +14,7 @@ import {
   STORE_PASSWORD,
 } from './credential.queries.js';
 import { endLinks, insertLink, readLink, takeLink } from './links.js';
-import type { Voucher } from './links.js';
+import type { CredentialOwner } from './links.js';
 import { SignInLink, User } from './people.entity.js';
 import { checkPassword, hashPassword, matchPassword, MAX_PASSWORD } from './passwords.js';
 import type { NewSession, PeopleService } from './people.types.js';
@@ -34,13 +34,13 @@ interface Person {
   email: string;
 }
 
-/** A password of a person, and who vouches for whoever set it. */
+/** A person's password, and who vouches for the person who set it. */
 interface Password {
   stored: string;
-  voucher: string | null;
+  vouchedBy: string | null;
 }
 
-/** By an address in any case of its letters. */
+/** Finds a person by an email address (case-insensitive). */
 export async function findPerson(em: EntityManager, email: string): Promise<Person | null> {
   const address = raw((alias) => `lower(${alias}.email)`);
   return toPerson(await em.findOne(User, { [address]: email.trim().toLowerCase(), kind: 'person' }));
@@ -58,12 +58,12 @@ const toPerson = (user: { id: string; email?: string | null } | null): Person | 
 const passwordsOf = (em: EntityManager, userId: string): Promise<Password[]> =>
   sqlOf(em).query<Password>(PASSWORDS, [userId]);
 
-const reachBy = (vouchers: readonly (string | null)[]): Reach =>
-  vouchers.includes(null) ? null : vouchers.filter((voucher) => voucher !== null);
+const reachBy = (vouchedBys: readonly (string | null)[]): Reach =>
+  vouchedBys.includes(null) ? null : vouchedBys.filter((vouchedBy) => vouchedBy !== null);
 
 const wrong = () => new ApiError('unauthorized', 'Invalid email or password');
 
-/** Signs a person in who has shown who they are, as far as that reaches. @throws ApiError forbidden */
+/** Makes a session for an authenticated person, with the given reach. @throws ApiError forbidden */
 async function enter(em: EntityManager, userId: string, reach: Reach): Promise<NewSession> {
   const signedIn = await findSignedIn(em, userId, reach);
   if (signedIn === null || signedIn.organizations.length === 0)
@@ -73,27 +73,31 @@ async function enter(em: EntityManager, userId: string, reach: Reach): Promise<N
 }
 
 /**
- * Who has a password of their own needs no link any more; who has a link could set another one.
- * @param stored as {@link hashPassword} makes it: that takes too long to hold a transaction open for it
+ * Stores a password and ends the person's sign-in links, since a link could set another password.
+ * @param stored the result of {@link hashPassword}, which takes too long to be computed inside a transaction
  */
-async function storePassword(em: EntityManager, { userId, voucher }: Voucher, stored: string): Promise<void> {
-  await sqlOf(em).query(STORE_PASSWORD, [userId, voucher, stored]);
-  await endLinks(em, { userId, voucher });
+async function storePassword(
+  em: EntityManager,
+  { userId, vouchedBy }: CredentialOwner,
+  stored: string,
+): Promise<void> {
+  await sqlOf(em).query(STORE_PASSWORD, [userId, vouchedBy, stored]);
+  await endLinks(em, { userId, vouchedBy });
 }
 
-/** Keeps passwords as they are until the transaction's end. Those that are left: others were changed since they were read, and their sessions ended. */
+/** Locks passwords until the transaction's end. Returns those that are unchanged since they were read. */
 async function holdPasswords(em: EntityManager, userId: string, passwords: Password[]): Promise<Password[]> {
   const held: Password[] = [];
   for (const password of passwords) {
-    const still = await sqlOf(em).query(HOLD_PASSWORD, [userId, password.voucher, password.stored]);
+    const still = await sqlOf(em).query(HOLD_PASSWORD, [userId, password.vouchedBy, password.stored]);
     if (still.length > 0) held.push(password);
   }
   return held;
 }
 
 /**
- * An address that only organisations had named is from now on its owner's: passwords that were set until then may be somebody else's, and
- * go with their sessions and links.
+ * Marks an address as proven. If only organisations vouched for it before, the passwords that were set may be somebody else's: they are deleted,
+ * with their sessions and links.
  */
 export async function vouchFor(em: EntityManager, userId: string): Promise<void> {
   const sql = sqlOf(em);
@@ -105,14 +109,14 @@ export async function vouchFor(em: EntityManager, userId: string): Promise<void>
   await endSessions(em, userId);
 }
 
-/** Texts that can be an address and a password at all; what cannot costs nothing. @throws ApiError unauthorized */
+/** Checks that the values have the form of an email address and a password, before any costly work. @throws ApiError unauthorized */
 function credentialsOf(email: unknown, password: unknown): { email: string; password: string } {
   if (typeof email !== 'string' || typeof password !== 'string') throw wrong();
   if (email.length > 254 || [...password].length > MAX_PASSWORD) throw wrong();
   return { email: email.trim().toLowerCase(), password };
 }
 
-/** Which of some passwords it is. @throws ApiError rate_limited */
+/** Finds which of the passwords matches. @throws ApiError rate_limited */
 type Verify = (
   email: string,
   password: string,
@@ -125,7 +129,7 @@ export function createPeopleService({ database }: { database: Database }): Peopl
   const verify: Verify = async (email, password, { passwords, areAll }) => {
     await beginAttempt(system, email);
     const right = await matchPassword(password, passwords);
-    // Whoever knows one organisation's password for an address must not guess at another's for ever.
+    // A person who knows one organisation's password must not get unlimited guesses at another's.
     if (right.length > 0)
       await (areAll && right.length === passwords.length ? endAttempts : takeBackAttempt)(system, email);
     return right;
@@ -140,10 +144,10 @@ export function createPeopleService({ database }: { database: Database }): Peopl
       const right = await verify(email, password, { passwords, areAll: true });
       if (person === null || right.length === 0) throw wrong();
       return database.allTenants(async (em) => {
-        // Whoever changed it meanwhile ended its sessions: none begins behind that.
+        // If the password was changed meanwhile, its sessions have ended; no new one may begin with it.
         const held = await holdPasswords(em, person.id, right);
         if (held.length === 0) throw wrong();
-        return enter(em, person.id, reachBy(held.map(({ voucher }) => voucher)));
+        return enter(em, person.id, reachBy(held.map(({ vouchedBy }) => vouchedBy)));
       });
     },
     signInVerified: (email) =>
@@ -170,28 +174,28 @@ export function createPeopleService({ database }: { database: Database }): Peopl
         const person = await findPerson(em, email);
         if (person === null) throw notFound('Person not found');
         await vouchFor(em, person.id);
-        return { ...(await insertLink(em, { userId: person.id, voucher: null })), email: person.email };
+        return { ...(await insertLink(em, { userId: person.id, vouchedBy: null })), email: person.email };
       }),
   };
 }
 
-/** Each hashes before it opens its transaction, and ends the sessions of whoever knew the old password. */
+/** Changes of passwords. Each hashes before it opens its transaction, and ends the sessions that began with the old password. */
 function passwordChanges(
   database: Database,
   verify: Verify,
 ): Pick<PeopleService, 'setPassword' | 'changePassword'> {
   return {
     async setPassword(token, given) {
-      // A password that will not do must not use the link up.
+      // An invalid password must not use the link up, so it is checked first.
       const beside = await database.allTenants(async (em) => {
         const { userId } = await readLink(em, token);
         return (await passwordsOf(em, userId))[0];
       });
       const stored = await hashPassword(checkPassword(given), beside?.stored);
       return database.allTenants(async (em) => {
-        const { userId, voucher } = await takeLink(em, token);
-        await storePassword(em, { userId, voucher }, stored);
-        const reach = reachBy([voucher]);
+        const { userId, vouchedBy } = await takeLink(em, token);
+        await storePassword(em, { userId, vouchedBy }, stored);
+        const reach = reachBy([vouchedBy]);
         await endSessions(em, userId, { reach });
         const entered = await enter(em, userId, reach);
         const isOnly = (await passwordsOf(em, userId)).length === 1;
@@ -206,7 +210,7 @@ function passwordChanges(
         reach: await reachOf(em, sessionId),
         all: await passwordsOf(em, userId),
       }));
-      const mine = all.filter(({ voucher }) => voucher === null || reach?.includes(voucher) === true);
+      const mine = all.filter(({ vouchedBy }) => vouchedBy === null || reach?.includes(vouchedBy) === true);
       const wrongNow = () => invalid('currentPassword is wrong', 'currentPassword');
       const given = currentPassword.slice(0, 4 * MAX_PASSWORD);
       const tried = { passwords: mine, areAll: mine.length === all.length };
@@ -214,12 +218,12 @@ function passwordChanges(
       if (right.length === 0) throw wrongNow();
       const stored = await hashPassword(password, all[0]?.stored);
       await database.allTenants(async (em) => {
-        // Who set another one by a link meanwhile did so against whoever knows the old one.
+        // If the password was changed by a link meanwhile, the old password must not change it back.
         const held = await holdPasswords(em, userId, right);
         if (held.length < right.length) throw wrongNow();
-        for (const { voucher } of held) await storePassword(em, { userId, voucher }, stored);
+        for (const { vouchedBy } of held) await storePassword(em, { userId, vouchedBy }, stored);
         await endSessions(em, userId, {
-          reach: reachBy(held.map(({ voucher }) => voucher)),
+          reach: reachBy(held.map(({ vouchedBy }) => vouchedBy)),
           except: sessionId,
         });
       });

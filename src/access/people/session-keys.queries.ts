@@ -7,8 +7,9 @@ import type { SessionCredential } from '../access.types.js';
 import { hashToken, isToken } from './sessions.js';
 
 /**
- * A session acts in an organisation by a key of its own there: windows, usage, revocation and the closing of open connections are those of
- * every key. It is made at the first look. What a sign-out or a removal ends meanwhile is waited for: the rows that they change are locked.
+ * In each organisation a session acts by a key of its own, so rate windows, usage, revocation and the closing of connections work as for every
+ * key. The key is made at the session's first request there. The statement locks the rows that a sign-out or a removal of the member changes, so
+ * it waits for those.
  */
 const ENSURE = {
   name: 'penstock_session_key',
@@ -29,19 +30,19 @@ made AS (
 SELECT id AS session_id, org_id FROM who`,
 };
 
-/** What a session is told that is none, or no more. */
+/** The error for an unknown or ended session. */
 export const sessionEnded = (): ApiError => new ApiError('unauthorized', 'Session has ended');
 
 /**
- * @returns whose key it is, in which organisation
- * @throws ApiError unauthorized; not_found for an organisation that is not the person's; forbidden for who has none
+ * @returns the session and the organisation of the key
+ * @throws ApiError unauthorized; not_found for an organisation that is not the person's; forbidden for a person without an organisation
  */
 export async function ensureSessionKey(
   sql: Sql,
   { token, orgId }: SessionCredential,
 ): Promise<{ sessionId: string; orgId: string }> {
   if (!isToken(token)) throw sessionEnded();
-  // No text has this hash: nobody can send this key.
+  // Random bytes, not the hash of a text: so nobody can send this key.
   const values = [hashToken(token), orgId, newId('key'), randomBytes(32), [...SCOPES]];
   const [row] = await sql.query<{ session_id: string; org_id: string | null }>(ENSURE, values);
   if (row === undefined) throw sessionEnded();

@@ -1,6 +1,9 @@
-/** Ends of sessions and of the keys that they have in organisations (ADR 10). */
+/** Statements that end sessions, and the keys that sessions have in organisations (ADR 10). */
 
-/** In the order of their ids, as everybody locks several keys: else a sign-out, a removal and a usage mark could wait for each other. */
+/**
+ * Locks keys in the order of their ids, as every statement does that changes several keys; otherwise a sign-out, a removal and a write of
+ * `last_used_at` could deadlock.
+ */
 const endKeysWhere = (condition: string): string => `
 WITH closing AS MATERIALIZED (
   SELECT id FROM api_keys WHERE ${condition} AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE),
@@ -10,7 +13,7 @@ SELECT pg_notify('penstock_key_invalid', id)::text FROM closed`;
 
 export const END_KEYS_OF = endKeysWhere('session_id = ANY($1)');
 
-/** Of a person, in one organisation. */
+/** The keys of a person's sessions in one organisation. */
 export const END_KEYS_IN = endKeysWhere('org_id = $1 AND user_id = $2 AND session_id IS NOT NULL');
 
 const endWhere = (condition: string): string => `
@@ -18,7 +21,7 @@ UPDATE sessions s SET revoked_at = clock_timestamp() WHERE ${condition} AND s.re
 
 export const END_BY_HASH = endWhere('s.hash = $1');
 
-/** Of a person: all, or those that reach into one of some organisations (`$2`); but one (`$3`) may go on. */
+/** A person's sessions: all, or those that reach one of the organisations in `$2`; except the session `$3`. */
 export const END_OF_PERSON = endWhere(
   's.user_id = $1 AND ($2::text[] IS NULL OR s.vouched_by IS NULL OR s.vouched_by && $2) AND s.id IS DISTINCT FROM $3',
 );

@@ -9,10 +9,10 @@ import { Session, User } from './people.entity.js';
 import type { SignedIn } from './people.types.js';
 import { END_BY_HASH, END_KEYS_IN, END_KEYS_OF, END_OF_PERSON } from './session.queries.js';
 
-/** How long a session lasts, whatever is done with it. */
+/** How long a session lasts; use does not prolong it. */
 export const SESSION_DAYS = 30;
 
-/** What the database knows a session's or a link's token by. */
+/** The hash by which the database finds a session's or a link's token. */
 export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer');
 
 /** 256 bits from a CSPRNG, 43 characters. */
@@ -20,16 +20,16 @@ export const newToken = (): string => randomBytes(32).toString('base64url');
 
 const TOKEN_FORM = /^[\w-]{43}$/;
 
-/** Whether a text can be a token at all; what cannot is refused without a query. */
+/** Whether a text has the form of a token; other texts are refused without a query. */
 export const isToken = (text: unknown): text is string => typeof text === 'string' && TOKEN_FORM.test(text);
 
-/** How far a session reaches: into the organisations that vouched for how it began; null: into all of the person's. */
+/** The organisations that a session may use: those that vouched for the password or link it began with; null: all of the person's. */
 export type Reach = string[] | null;
 
 /** @returns the token */
 export async function insertSession(em: EntityManager, userId: string, reach: Reach): Promise<string> {
   const token = newToken();
-  // What their usage records name is the session's keys, which stay.
+  // Old sessions can be deleted: usage records refer to the session's keys, which are kept.
   const old = { $lt: raw<Date>(`now() - interval '1 day'`) };
   await em.nativeDelete(Session, { userId, $or: [{ revokedAt: old }, { expiresAt: old }] });
   const expiresAt = raw<Date>(`now() + interval '${SESSION_DAYS} days'`);
@@ -39,8 +39,8 @@ export async function insertSession(em: EntityManager, userId: string, reach: Re
 }
 
 /**
- * Ends sessions with the keys that they have in organisations, and tells every process. Inside a transaction: the keys in a statement of
- * their own, which sees those that were made while the first waited.
+ * Ends sessions and their keys, and notifies every process. Call it inside a transaction. The keys are ended by a second statement, which also
+ * sees keys that were made while the first statement waited for a lock.
  */
 async function end(em: EntityManager, statement: string, values: SqlValue[]): Promise<void> {
   const ended = await sqlOf(em).query<{ id: string }>(statement, values);
@@ -52,9 +52,7 @@ export async function endSession(em: EntityManager, token: string): Promise<void
   await end(em, END_BY_HASH, [hashToken(token)]);
 }
 
-/**
- * Sessions of a person: all, or those that reach into one of some organisations; but one may go on. Inside a transaction.
- */
+/** Ends a person's sessions: all, or those that reach one of the given organisations; one session may be excepted. Call it inside a transaction. */
 export async function endSessions(
   em: EntityManager,
   userId: string,
@@ -63,7 +61,7 @@ export async function endSessions(
   await end(em, END_OF_PERSON, [userId, reach, except]);
 }
 
-/** What a person's sessions have in one organisation ends with their membership. */
+/** Ends the keys of a person's sessions in one organisation, together with the membership. */
 export async function endSessionsIn(em: EntityManager, orgId: string, userId: string): Promise<void> {
   await sqlOf(em).query(END_KEYS_IN, [orgId, userId]);
 }
@@ -98,7 +96,7 @@ export async function findSession(em: EntityManager, token: string): Promise<Sig
   return session === null ? null : await findSignedIn(em, session.userId, session.vouchedBy ?? null);
 }
 
-/** How far a session that goes on reaches; nowhere, where it ended. */
+/** The reach of a session; an empty list if it has ended. */
 export async function reachOf(em: EntityManager, sessionId: string): Promise<Reach> {
   const session = await em.findOne(Session, { id: sessionId });
   return session === null ? [] : (session.vouchedBy ?? null);

@@ -13,23 +13,23 @@ import { CREDENTIALS_IN, LOCK_CREDENTIALS, LOCK_PERSON } from './credential.quer
 import { insertLink } from './links.js';
 import type { NewLink } from './people.types.js';
 
-/** A member as the team sees them. */
+/** A member as the team's list shows them. */
 export interface TeamMember {
   userId: string;
   email: string;
   role: MemberRole;
-  /** Since when they belong to the organisation, ISO 8601. */
+  /** When the person joined the organisation, ISO 8601. */
   createdAt: string;
   /** Whether they have ever signed in. */
   active: boolean;
 }
 
-/** What owners and admins do with the members of their own organisation (decisions 5). */
+/** How owners and admins manage the members of their organisation (decisions 5). */
 export interface TeamService {
   /** In the order in which they joined. */
   list(orgId: string): Promise<TeamMember[]>;
   /**
-   * The link is for who has no password here yet, and whose address neither the operator nor an identity provider vouches for; else null.
+   * Adds a member. Returns a sign-in link if the person has no password for this organisation and the address is not proven; else null.
    * @throws ApiError forbidden, invalid_request, conflict
    */
   add(
@@ -41,14 +41,14 @@ export interface TeamService {
   /** @throws ApiError as for `changeRole` */
   remove(actor: Principal, userId: string): Promise<void>;
   /**
-   * A link by which a member chooses a new password for this organisation. Whose address is proven gets theirs from the operator: who has that
-   * link has the account, in every organisation.
+   * Makes a link by which a member sets a new password for this organisation. If the address is proven, only the operator can make a link,
+   * because that link gives access to all of the person's organisations.
    * @throws ApiError forbidden, not_found
    */
   createLink(actor: Principal, userId: string): Promise<NewLink>;
 }
 
-/** What counts of a member's credentials in an organisation. */
+/** A member's credential that is valid in an organisation. */
 interface Credential {
   user_id: string;
   vouched_by: string | null;
@@ -83,7 +83,7 @@ const roleOf = ({ person }: Principal): MemberRole => person?.role ?? 'viewer';
 
 const memberNotFound = () => notFound('Member not found');
 
-/** Those of an organisation, or one of them, in the order in which they joined. */
+/** The members of an organisation, or one of them, in the order in which they joined. */
 async function find(em: EntityManager, where: { orgId: string; user?: string }): Promise<Found[]> {
   const order = { orderBy: { createdAt: 'asc', user: 'asc' }, populate: ['user'] } as const;
   const members = await em.find(Member, where, order);
@@ -93,8 +93,8 @@ async function find(em: EntityManager, where: { orgId: string; user?: string }):
 }
 
 /**
- * Null where the address is proven: then it is its owner's. Else the link leads into the actor's organisation alone. Looked at under
- * locks: who vouches for the address meanwhile, or makes its person an owner, comes before the link or ends it.
+ * Makes a link into the actor's organisation; null if the address is proven. Checks that under locks, so that a transaction that proves the
+ * address, or makes the person an owner, either comes first or ends the link.
  */
 async function makeLink(em: EntityManager, actor: Principal, userId: string): Promise<NewLink | null> {
   const { orgId } = actor;
@@ -105,7 +105,7 @@ async function makeLink(em: EntityManager, actor: Principal, userId: string): Pr
   if (member === null) throw memberNotFound();
   checkRank(roleOf(actor), member.role);
   const credential = (await credentialsIn(em, orgId, [userId])).get(userId);
-  return credential?.vouched_by === orgId ? await insertLink(em, { userId, voucher: orgId }) : null;
+  return credential?.vouched_by === orgId ? await insertLink(em, { userId, vouchedBy: orgId }) : null;
 }
 
 /** @see TeamService */

@@ -105,7 +105,7 @@ export class RunExecution {
       return this.failure;
     });
     if (run.attachments.some(({ type }) => type === 'image'))
-      await options.files.removeUnneeded(run.org_id, run.id);
+      await options.files.removeFilesOfFailedWork(run.org_id, run.id);
     return outcome;
   }
 

@@ -53,7 +53,7 @@ export function createRunService(options: RunStartOptions): AgentRunService {
       ]);
       if (outcome === undefined) throw notFound('Run not found');
       if (!outcome.moved) throw invalid(`Cannot cancel ${outcome.status} run`);
-      if (outcome.attachments.length > 0) await options.files.removeUnneeded(principal.orgId, id);
+      if (outcome.attachments.length > 0) await options.files.removeFilesOfFailedWork(principal.orgId, id);
       return toRun(outcome);
     },
     ...createRunReader(database),

@@ -70,7 +70,7 @@ export function createRunStarter(
       return await create(options, call, { ...draft, attachments });
     } catch (error) {
       // What waits for a database that is away goes with the retention.
-      if (!isDatabaseAway(error)) await options.files.removeUnneeded(call.principal.orgId, runId);
+      if (!isDatabaseAway(error)) await options.files.removeFilesOfFailedWork(call.principal.orgId, runId);
       throw error;
     }
   };

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { ALL_FORMATS, EncodedPacketSink, Input } from 'mediabunny';
 import type { EncodedPacket, InputAudioTrack } from 'mediabunny';
-import { watchedSource } from '../../media/guarded-source.js';
+import { watchedSource } from '../../media/watched-source.js';
 import { UnreadableAudioError } from '../audio.types.js';
 import { BitReader } from './bit-reader.js';
 import { ELEMENT, skipElement } from './elements.js';

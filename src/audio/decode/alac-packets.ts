@@ -1,5 +1,5 @@
 import { ALL_FORMATS, EncodedPacketSink, Input } from 'mediabunny';
-import { watchedSource } from '../../media/guarded-source.js';
+import { watchedSource } from '../../media/watched-source.js';
 import { UnreadableAudioError } from '../audio.types.js';
 import type { Decoded } from '../audio.types.js';
 import { decodeAlacFrame } from './alac-frame.js';

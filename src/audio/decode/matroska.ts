@@ -7,7 +7,7 @@ import {
   MkvOutputFormat,
   Output,
 } from 'mediabunny';
-import { watchedSource } from '../../media/guarded-source.js';
+import { watchedSource } from '../../media/watched-source.js';
 import { UnreadableAudioError } from '../audio.types.js';
 
 /** Codecs of MP4 and QuickTime files that are decoded out of Matroska, which the same packets are put into. */

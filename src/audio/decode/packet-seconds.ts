@@ -1,5 +1,5 @@
 import { ALL_FORMATS, EncodedPacketSink, Input } from 'mediabunny';
-import { watchedSource } from '../../media/guarded-source.js';
+import { watchedSource } from '../../media/watched-source.js';
 import { UnreadableAudioError } from '../audio.types.js';
 import { secondsOfAac } from './aac-packets.js';
 import type { Probed } from './probe.js';

@@ -32,24 +32,24 @@ export function createAccessLog(logger: Logger): AccessLog {
   };
 }
 
-/** What callers put into a path by mistake: their key, a webhook's secret. */
+/** Secrets that callers put into a path by mistake: an API key, or a webhook's secret. */
 const SECRETS = /(sk|whsec)_[0-9a-f]{8,}/gi;
-/** A key's prefix may stand behind what is no ASCII, or was escaped twice: its digits show it. */
+/** The prefix of a key may be hidden by a second escaping or by other characters before it; its hexadecimal digits still show it. */
 const LONG_HEX = /[0-9a-f]{32,}/gi;
 const ESCAPED_ASCII = /%([0-7][0-9a-f])/gi;
 const MAX_LENGTH = 200;
 
-/** A query can hold a signature, and a path what a stranger put there. */
+/** The query is left out because it can hold a signature; the path is shortened because a caller can write anything into it. */
 function pathOf(url: string): string {
   const end = url.indexOf('?');
   const path = end < 0 ? url : url.slice(0, end);
-  // Before it is cut, which may go through the middle of an escape.
+  // Before the path is shortened, because the cut may fall into an escape.
   if (path.includes('%')) return withoutEscapedSecrets(path).slice(0, MAX_LENGTH);
   const start = path.slice(0, MAX_LENGTH);
   return mayHoldSecret(start) ? start.replace(SECRETS, '$1_[removed]') : start;
 }
 
-/** As it came where it holds none. Secrets are ASCII: what is escaped beside it need not make sense, so that no path fails to be decoded. */
+/** Returns the path unchanged if it holds no secret. Decodes only ASCII escapes, since secrets are ASCII; so decoding never fails. */
 function withoutEscapedSecrets(path: string): string {
   const decoded = path.replace(ESCAPED_ASCII, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
   const clean = decoded.replace(SECRETS, '$1_[removed]');
@@ -57,7 +57,7 @@ function withoutEscapedSecrets(path: string): string {
   return cleaner === decoded ? path : cleaner;
 }
 
-/** Whether a secret's prefix may end somewhere: nearly no path has one, and the pattern looks at every character. */
+/** A quick check for a secret's prefix: almost no path has one, and the regular expression reads every character. */
 function mayHoldSecret(path: string): boolean {
   for (let at = path.indexOf('_'); at !== -1; at = path.indexOf('_', at + 1))
     if ('kKcC'.includes(path.charAt(at - 1))) return true;

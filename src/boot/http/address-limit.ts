@@ -2,24 +2,24 @@ import type { RateState } from '../../metering/metering.types.js';
 
 const LIMIT = 60;
 const WINDOW_MS = 60_000;
-/** Addresses remembered at most; beyond it the longest quiet one is forgotten. */
+/** At most this many addresses are remembered; then the one used least recently is dropped. */
 const MAX_ADDRESSES = 50_000;
 
-/** The sliding window of requests without a valid key, by client address (decisions 1): keys cannot be guessed at speed. */
+/** The sliding window of requests without a valid key, by client address (decisions 1), so that nobody can guess keys quickly. */
 export interface AddressLimit {
   /** Takes a slot, if one is free. */
   take(address: string): { admitted: boolean; rate: RateState; retryAfter: number };
-  /** The window as it stands. */
+  /** The window's state; takes no slot. */
   state(address: string): RateState;
 }
 
-/** In memory of one process. `now` in milliseconds, of a clock that only goes forward: a day's clock that is set back would shut everybody out. */
+/** Kept in the memory of one process. `now` is in milliseconds and must be monotonic: a wall clock that is set back would refuse everybody. */
 export function createAddressLimit(now: () => number = () => performance.now()): AddressLimit {
   const windows = new Map<string, number[]>();
   const windowOf = (address: string): number[] => {
     const start = now() - WINDOW_MS;
     const times = (windows.get(address) ?? []).filter((time) => time > start);
-    // Written again at the end: the map's order is that of the last use.
+    // Deleted and set again, so that the map's order is the order of the last use.
     windows.delete(address);
     windows.set(address, times);
     if (windows.size > MAX_ADDRESSES) forgetOldest(windows);

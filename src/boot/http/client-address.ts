@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { all, compile } from 'proxy-addr';
 
-/** A request, or a connection on which none was understood. */
+/** A request, or a connection on which no request could be parsed. */
 export interface Addressed {
   socket: Duplex;
   headers: IncomingHttpHeaders;
@@ -22,12 +22,12 @@ export function createClientAddress(trustProxy: string[]): ClientAddress {
     const remote = plain(remoteAddressOf(request.socket));
     if (trustProxy.length === 0 || isIP(remote) === 0) return network(remote);
     const hops = all(request as IncomingMessage, isTrusted).map((hop) => plain(withoutPort(hop)));
-    // What a proxy passed on without a look at it says nothing.
+    // An entry that is not an IP address was passed on unchecked by a proxy; it is ignored.
     return network(hops.findLast((hop) => isIP(hop) !== 0) ?? remote);
   };
 }
 
-/** The address at the other end of a connection on which nothing was asked yet; null for a proxy of ours. */
+/** The peer address of a connection before its first request; null for a trusted proxy. */
 export function createPeerAddress(trustProxy: string[]): (socket: Duplex) => string | null {
   const isTrusted = createProxyTrust(trustProxy);
   return (socket) => {
@@ -36,7 +36,7 @@ export function createPeerAddress(trustProxy: string[]): (socket: Duplex) => str
   };
 }
 
-/** Whether an address is that of a proxy of ours; Express' `trust proxy` is the same. */
+/** Whether an address is that of a trusted proxy; the same rule as Express's `trust proxy`. */
 export function createProxyTrust(trustProxy: string[]): (address: string) => boolean {
   const isTrusted = compile(trustProxy.flatMap((cidr) => EVERYTHING[cidr] ?? [cidr]));
   return (address) => isTrusted(withoutPort(address), 0);
@@ -57,7 +57,7 @@ function withoutPort(hop: string): string {
   return /^([\d.]+):\d{1,5}$/.exec(hop)?.[1] ?? /^\[([^\]]+)\](?::\d{1,5})?$/.exec(hop)?.[1] ?? hop;
 }
 
-/** An IPv4 address in IPv6 clothes is the IPv4 address. */
+/** Converts an IPv4-mapped IPv6 address to its IPv4 address. */
 function plain(address: string): string {
   return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 }

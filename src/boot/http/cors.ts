@@ -45,7 +45,7 @@ export function createCors(origins: string[]): Cors {
     return {
       origin: all ? '*' : origins,
       methods: METHODS,
-      // Clients send headers of their own (SDK version and the like): what they ask for is allowed, the key still decides.
+      // SDKs send headers of their own (their version, for example), so every requested header is allowed. The key still decides.
       allowedHeaders: asked ?? ALLOWED_HEADERS,
       exposedHeaders: EXPOSED,
       maxAge: MAX_AGE_SECONDS,

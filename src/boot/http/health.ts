@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 const CHECK_TIMEOUT_MS = 2_000;
 
-/** What a process needs to be of use; each answers whether it is so. */
+/** The checks of /readyz; each answers whether one dependency is available. */
 export interface ReadinessChecks {
   database(): Promise<boolean>;
   /** Live processes with another signing secret make files unreadable for each other. */
@@ -41,7 +41,7 @@ export function sendLive(response: ServerResponse, role: string): void {
   send(response, 200, { status: 'ok', role });
 }
 
-/** A check that fails or does not answer in time says no: readiness must be told while PostgreSQL is away. */
+/** A check that fails or times out counts as "no": /readyz must answer while PostgreSQL is away. */
 async function within(check: () => Promise<boolean>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {

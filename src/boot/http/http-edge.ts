@@ -5,7 +5,7 @@ import { ApiError } from '../../contract/errors.js';
 import type { Turns } from '../../collections/turns.js';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
-import { RequestBody, setDress } from '../../http/index.js';
+import { RequestBody, setCommonHeaders } from '../../http/index.js';
 import type { ByteBudget, HttpEdge } from '../../http/index.js';
 import type { IdempotencyService } from '../../idempotency/index.js';
 import { newId } from '../../contract/ids.js';
@@ -20,9 +20,9 @@ import { observed } from './observed-request.js';
 import { createStreamGuard } from './open-streams.js';
 
 const MAX_CLIENT_LENGTH = 200;
-/** A caller's own request id is kept where it is short and cannot be mistaken for anything else. */
+/** A caller's own request id is used if it is short and has only these characters. */
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:+/=@-]{0,127}$/;
-/** Nor may it hold what a caller put there by mistake: it is logged. */
+/** A request id is logged, so one that contains a secret is not used. */
 const SECRET = /(sk|whsec)_[0-9a-f]{8}/i;
 
 export interface HttpEdgeDependencies {
@@ -42,14 +42,14 @@ export interface HttpEdgeDependencies {
 
 /** What both HTTP faces do first: request id, key, address window (decisions 1). */
 export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
-  const strangers = new WeakMap<object, RateState>();
+  const refusedRates = new WeakMap<object, RateState>();
   const guardStream = createStreamGuard(dependencies.authenticator);
-  /** A refused key counts against its address; the address's window goes with the refusal. */
+  /** Counts a refused key against the client's address, and attaches the address's window to the error. */
   const refusalOf = (request: IncomingMessage, error: unknown): unknown => {
     if (!(error instanceof ApiError) || error.code !== 'unauthorized') return error;
-    const stranger = asStranger(dependencies, request, error);
-    strangers.set(stranger.refusal, stranger.rate);
-    return stranger.refusal;
+    const refused = countRefusal(dependencies, request, error);
+    refusedRates.set(refused.refusal, refused.rate);
+    return refused.refusal;
   };
   return {
     open(request, response, accepts = 'keys') {
@@ -78,9 +78,9 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
     body: (request, { principal }, rules) =>
       new RequestBody(request, principal, { budget: dependencies.budget, turns: dependencies.turns, rules }),
     requestId: (request) => observed(request).requestId,
-    dress,
-    rateOf: (error) => strangers.get(error as object) ?? dependencies.rateOf(error),
-    strangerRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),
+    addCommonHeaders,
+    rateOf: (error) => refusedRates.get(error as object) ?? dependencies.rateOf(error),
+    addressRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),
     currentRate: dependencies.currentRate,
     takeSlot: dependencies.takeSlot,
     returnSlot: dependencies.returnSlot,
@@ -92,29 +92,30 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
   };
 }
 
-function asStranger(
+function countRefusal(
   { addressLimit, clientAddress }: HttpEdgeDependencies,
   request: IncomingMessage,
   error: ApiError,
 ): { refusal: ApiError; rate: RateState } {
   const { admitted, rate, retryAfter } = addressLimit.take(clientAddress(request));
-  // The authenticator may throw one error to many: each caller's refusal carries a window of its own.
+  // The authenticator may throw one error object to many callers; each caller gets a copy with its own window.
   const refusal = admitted
     ? new ApiError(error.code, error.message, error.details)
     : new ApiError('rate_limited', 'Rate limit exceeded', { retryAfter });
   return { refusal, rate };
 }
 
-/** The caller's own id where it is sane, else a new one. */
+/** The caller's own request id if it is valid, else a new one. */
 export function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) && !SECRET.test(given) ? given : newId('req');
 }
 
-/** @see HttpEdge.dress */
-export const dress = (response: ServerResponse): void => setDress(response, observed(response.req).requestId);
+/** @see HttpEdge.addCommonHeaders */
+export const addCommonHeaders = (response: ServerResponse): void =>
+  setCommonHeaders(response, observed(response.req).requestId);
 
-/** Node keeps only the first of several Authorization headers: two of them must not pass as one. */
+/** Node keeps only the first of several Authorization headers; two different headers must be refused. */
 function authorizationOf(request: IncomingMessage): string | string[] | undefined {
   const raw = request.rawHeaders;
   let found = 0;
@@ -146,7 +147,7 @@ function tracedClientOf(request: IncomingMessage): ClientInfo {
   return traceparent === null ? clientOf(request) : { ...clientOf(request), traceparent };
 }
 
-/** A request on its way. Its signal is made where somebody asks for it: most calls end without. */
+/** A call over HTTP. Its AbortSignal is made only on demand, because most calls end without one. */
 class HttpCall implements CallContext {
   readonly client: ClientInfo;
   keyWindowOpen = true;

@@ -6,32 +6,35 @@ import type { RateState } from '../../metering/metering.types.js';
 import { SlotList } from '../../collections/slot-list.js';
 import { createPeerAddress, type Addressed } from './client-address.js';
 import { observed, ObservedRequest } from './observed-request.js';
-import { answerOddities } from './odd-requests.js';
-import type { Route } from './odd-requests.js';
+import { handleProtocolEvents } from './protocol-events.js';
+import type { Route } from './protocol-events.js';
 import { refuse } from './refuse.js';
-import { createStrangerSockets, type StrangerSockets } from './stranger-sockets.js';
-import { createWaitingRoom } from './waiting-room.js';
-import type { Upgrade } from './waiting-room.js';
+import {
+  createUnauthenticatedConnections,
+  type UnauthenticatedConnections,
+} from './unauthenticated-connections.js';
+import { createStartupQueue } from './startup-queue.js';
+import type { Upgrade } from './startup-queue.js';
 
-/** Time for the headers of a request, and for its whole; a client that dribbles is let go (slowloris). */
+/** Time-outs for a request's headers and for the whole request, against clients that send very slowly (slowloris). */
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 300_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** A reader that accepts nothing for so long counts as gone, whatever it is that he does not read. */
+/** A client that reads nothing for this long counts as disconnected, whatever the answer is. */
 const STALL_TIMEOUT_MS = 60_000;
 const MAX_HEADER_BYTES = 32 * 1024;
-/** How long a stopping process goes on as before: /readyz says no, and who balances learns of it before anybody is turned away. */
+/** After a stop signal the process serves on for this long while /readyz answers 503, so that load balancers notice before any request is refused. */
 const NOTICE_MS = 400;
-/** How long it then still answers on idle connections: a request on its way there is served, not reset. */
+/** Idle connections then stay open for this long, so that a request that is already on its way is served and not reset. */
 const IDLE_GRACE_MS = 800;
-/** A turn of the event loop so short that hardly anybody can have come since its look at the listener. */
+/** An event loop turn this short has accepted all connections that were waiting at its start. */
 const QUIET_TURN_MS = 2;
 const MAX_TURNS = 100;
-/** How long answers that were cut short have to say so, and their charges to reach the disk. */
+/** Answers that are cut short at a stop have this long to send their error, and to store their charges. */
 const LAST_WORDS_MS = 2_000;
 const DRAIN_CHECK_MS = 50;
 
-/** A proxy's absolute form names the same resource. */
+/** Matches the absolute form too, which proxies send (RFC 9112, 3.2.2). */
 const WEBSOCKET_TARGET = /^(?:https?:\/\/[^/?#]*)?\/graphql(?:\?|$)/;
 
 const SETTINGS: ServerOptions<typeof ObservedRequest> = {
@@ -43,32 +46,35 @@ const SETTINGS: ServerOptions<typeof ObservedRequest> = {
   maxHeaderSize: MAX_HEADER_BYTES,
   // Node's own refusal has no body: ours has.
   requireHostHeader: false,
-  // Elsewhere an upgrade is an offer that may be declined (Java's clients make one, of h2c, with every request): the answer is HTTP/1.1.
+  // For other requests an upgrade may be declined (Java's HTTP client offers h2c with every request): they are answered by HTTP/1.1.
   shouldUpgradeCallback: ({ method, headers, url = '' }) =>
     method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && WEBSOCKET_TARGET.test(url),
 };
 
-export type { Upgrade } from './waiting-room.js';
+export type { Upgrade } from './startup-queue.js';
 
 export interface DrainOptions {
   timeoutMs: number;
-  /** Whether something besides answers is under way (on connections that were upgraded). */
+  /** Whether upgraded connections (WebSockets) still have work. */
   busy(): boolean;
-  /** Called once nobody new is accepted: who only waits is answered now, and asks again elsewhere. */
+  /** Called when no new connection is accepted any more: long polls are answered now, and their clients ask another process. */
   leave(): void;
-  /** Ends what is under way after the time; it gets a moment for its last words. */
+  /** Ends all that still runs when the time is over; answers get a moment to send their error. */
   cut(): void;
 }
 
-/** The one HTTP server of a process. It listens before anything else is touched, so that a taken port ends the start at once. */
+/** The one HTTP server of a process. It listens before the process opens anything else, so that a port in use ends the start at once. */
 export interface HttpServer {
   readonly port: number;
   /** Its connections whose callers have shown no key. */
-  readonly strangers: StrangerSockets;
-  /** From now on requests go there; those that came before wait for it, 5 s at most. `rateOf`: what refusals that reach no route tell of the caller's window. */
+  readonly unauthenticated: UnauthenticatedConnections;
+  /**
+   * Passes requests to the given handlers from now on. Earlier requests wait for this call, at most 5 s. `rateOf` gives the rate headers of
+   * refusals outside a route.
+   */
   serve(route: Route, upgrade: Upgrade, rateOf: (caller: Addressed) => RateState | null): void;
   /**
-   * Goes on for a moment; then accepts nobody new, answers what comes on open connections with `Connection: close`, and waits for all
+   * Serves on for a moment; then accepts no new connections, answers requests on open connections with `Connection: close`, and waits for all
    * answers to end.
    */
   drain(options: DrainOptions): Promise<void>;
@@ -86,16 +92,16 @@ export interface ListenOptions {
 /** @throws Error EADDRINUSE and other faults of listening */
 export async function listen(options: ListenOptions): Promise<HttpServer> {
   const open = new SlotList<ServerResponse>();
-  const room = createWaitingRoom(options.role);
+  const room = createStartupQueue(options.role);
   let { route }: { route: Route } = room;
   let draining = false;
   let came = 0;
   let rateOf: (caller: Addressed) => RateState | null = () => null;
-  const strangers = createStrangerSockets();
-  const awaitKey = keyAwaiter(strangers, options, (socket) => answersOn(socket).length > 0);
+  const unauthenticated = createUnauthenticatedConnections();
+  const awaitKey = keyAwaiter(unauthenticated, options, (socket) => answersOn(socket).length > 0);
   const answer: Route = (request, response) => {
     observed(request).order = ++came;
-    follow(response, { open, strangers, awaitKey });
+    follow(response, { open, unauthenticated, awaitKey });
     if (draining) response.setHeader('Connection', 'close');
     if (request.headers.host === undefined && request.httpVersion !== '1.0')
       return refuse(response, { status: 400, error: 'Host header is required', rate: rateOf(request) });
@@ -104,8 +110,8 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
   const server = createServer(SETTINGS, answer);
   const answersOn = (socket: Duplex) => inOrder([...open].filter(({ req }) => req.socket === socket));
   server.on('connection', awaitKey);
-  answerOddities(server, { answer, rateOf: (caller) => rateOf(caller), answersOn });
-  // Nothing came and nothing went for so long. Whose answer is still being made waits for it, in silence.
+  handleProtocolEvents(server, { answer, rateOf: (caller) => rateOf(caller), answersOn });
+  // No byte was received or sent for this long. A connection whose answer is still being made is kept open.
   server.setTimeout(STALL_TIMEOUT_MS, (socket) => {
     if (socket.writableLength > 0 || answersOn(socket).length === 0) socket.destroy();
   });
@@ -113,7 +119,7 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
   await startListening(server, options);
   return {
     port: (server.address() as AddressInfo).port,
-    strangers,
+    unauthenticated,
     serve(next, upgrade, rate) {
       route = next;
       rateOf = rate;
@@ -150,22 +156,22 @@ async function closeAll(server: Server): Promise<void> {
   await closed;
 }
 
-/** From a request to the end of its answer: meanwhile its connection waits for nothing. */
+/** Follows a request to the end of its answer. During that time its connection does not count as unauthenticated. */
 function follow(
   response: ServerResponse,
   {
     open,
-    strangers,
+    unauthenticated,
     awaitKey,
   }: {
     open: SlotList<ServerResponse>;
-    strangers: StrangerSockets;
+    unauthenticated: UnauthenticatedConnections;
     awaitKey(socket: Socket): void;
   },
 ): void {
   const { req: request } = response;
   const { socket } = request;
-  strangers.leave(socket);
+  unauthenticated.leave(socket);
   const place = open.insert(response);
   response.on('close', () => {
     open.remove(place);
@@ -173,18 +179,18 @@ function follow(
   });
 }
 
-/** Counts a connection among the strangers'; one that is dropped may have been asked something in that moment, and is spared. */
+/** Counts a connection among the unauthenticated ones; one that is dropped may have been asked something in that moment, and is spared. */
 function keyAwaiter(
-  strangers: StrangerSockets,
+  unauthenticated: UnauthenticatedConnections,
   { trustProxy }: ListenOptions,
   isBusy: (socket: Socket) => boolean,
 ): (socket: Socket) => void {
   const addressOf = createPeerAddress(trustProxy);
   const leave = function (this: Socket) {
-    strangers.leave(this);
+    unauthenticated.leave(this);
   };
   return (socket) => {
-    strangers.enter(socket, {
+    unauthenticated.enter(socket, {
       address: addressOf(socket),
       drop: () => void (isBusy(socket) || socket.destroy()),
     });
@@ -202,7 +208,7 @@ function startListening(server: Server, { port, host }: { port: number; host: st
   });
 }
 
-/** Whose request is still on its way when the process cannot wait any longer. */
+/** Refuses a request that still arrives when the process cannot wait any longer. */
 function refuseStopping(response: ServerResponse, rate: RateState | null): void {
   if (response.headersSent) return;
   refuse(response, { status: 503, error: 'Service temporarily unavailable', retryAfter: 1, rate });
@@ -212,7 +218,10 @@ function inOrder(answers: ServerResponse[]): ServerResponse[] {
   return answers.sort((one, other) => observed(one.req).order - observed(other.req).order);
 }
 
-/** Who has connected and was not accepted yet is reset when listening ends: so it ends right after a look, in a turn with little to do. */
+/**
+ * Connections that are not accepted yet are reset when listening ends. So the process stops listening in a quiet turn, right after the event loop
+ * has accepted all waiting connections.
+ */
 async function quietTurn(): Promise<void> {
   await nextTurn();
   for (let turn = 0; turn < MAX_TURNS; turn++) {
@@ -222,7 +231,7 @@ async function quietTurn(): Promise<void> {
   }
 }
 
-/** http.Server's own `close` ends idle connections at once, and with them requests that are on their way. */
+/** Stops listening without http.Server's `close`, which would close idle connections at once and lose requests that are on their way. */
 function stopListening(server: Server): void {
   if (server.listening) NetServer.prototype.close.call(server);
 }

@@ -2,21 +2,21 @@ import { IncomingMessage } from 'node:http';
 import type { CallContext } from '../../metering/call-context.js';
 
 /**
- * A request that knows what log, metrics and traces tell of it at its end. Fields of its own, and no weak maps beside it: each entry of
- * those costs a hash, a place in a table that grows, and the collector's time.
+ * A request with the fields that log, metrics and traces need at its end. They are properties and not WeakMap entries, which cost more CPU time
+ * and work for the garbage collector.
  */
 export class ObservedRequest extends IncomingMessage {
-  /** Of two of one server, that of the later one is higher. */
+  /** Counts up: a later request of the same server has a higher number. */
   order = 0;
-  /** The path of the REST row that it was matched to. (`route` is Express's.) */
+  /** The path pattern of the matched REST row. (The name `route` belongs to Express.) */
   pattern: string | null = null;
-  /** What `X-Request-Id` tells. */
+  /** The value of `X-Request-Id`. */
   requestId = '';
   /** Its caller, once known. */
   call: CallContext | null = null;
 }
 
-/** Every request of the process's server is one, also once Express has exchanged its prototype. */
+/** Every request of the server is an ObservedRequest, even after Express has replaced its prototype. */
 export function observed(request: IncomingMessage): ObservedRequest {
   return request as ObservedRequest;
 }

@@ -2,7 +2,10 @@ import type { ServerResponse } from 'node:http';
 import type { Authenticator } from '../../access/access.types.js';
 import { SlotList } from '../../collections/slot-list.js';
 
-/** An answer of a key that is not valid any more may still become a stream (a chat waits for its first word): how soon that is seen. */
+/**
+ * After a key is revoked, an answer that is still pending may become a stream (a chat waits for its first chunk). This is the interval at which
+ * that is checked.
+ */
 const LOOK_MS = 400;
 
 interface Watched {
@@ -10,7 +13,7 @@ interface Watched {
   forget(): void;
 }
 
-/** Ends the event streams of a key as soon as it stops being valid (decisions 5); answers in one piece may end by themselves. */
+/** Ends the event streams of a key when the key becomes invalid (decisions 5). Answers that are not streams may finish. */
 export function createStreamGuard(
   authenticator: Pick<Authenticator, 'onInvalidated'>,
 ): (keyId: string, response: ServerResponse) => void {

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { contractFace, conventionsFace } from '../../../rest-compat/index.js';
-import { sendFault, type BareFault } from '../../http/index.js';
+import { sendFault, type FaultResponse } from '../../http/index.js';
 
 const FACES = [contractFace, conventionsFace];
 
-/** Refuses what never reaches a route, in the form of the address that was asked. */
-export function refuse(response: ServerResponse, fault: BareFault): void {
+/** Refuses a request that never reaches a route, in the error format of the API whose address was requested. */
+export function refuse(response: ServerResponse, fault: FaultResponse): void {
   const { req: request } = response;
   const path = (request.url ?? '').split('?', 1)[0] ?? '';
   const face = FACES.find((one) => path === one.path || path.startsWith(`${one.path}/`));

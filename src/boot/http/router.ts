@@ -10,9 +10,9 @@ import type { AccessLog } from './access-log.js';
 import { createProxyTrust, type Addressed } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { Health } from './health.js';
-import { dress, requestIdOf } from './http-edge.js';
+import { addCommonHeaders, requestIdOf } from './http-edge.js';
 import { observed } from './observed-request.js';
-import type { Route } from './odd-requests.js';
+import type { Route } from './protocol-events.js';
 
 /** Never rejects. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -23,7 +23,7 @@ export interface RouterOptions {
   health: Health;
   metrics: Pick<Metrics, 'render' | 'contentType'>;
   files: FileHandler;
-  /** What callers are told; as https it is the only way here. */
+  /** The address that callers are given; if it begins with https, answers have HSTS. */
   publicUrl: string;
   trustProxy: string[];
   /** Null where the process serves no API (`ROLE=worker`). */
@@ -31,16 +31,16 @@ export interface RouterOptions {
 }
 
 export interface ApiFaces {
-  /** By the path of the address: `/api/v1` and `/v1`. */
+  /** REST tables by their base path: `/api/v1` and `/v1`. */
   rest: ReadonlyMap<string, RestTable>;
   graphql: Handler;
   graphqlSse: Handler;
   signIn: Handler;
-  /** The address's window, for what needs no key: pages and preflights carry the three headers too (decisions 4). */
-  strangerRate(request: Addressed): RateState;
+  /** The rate window of the client's address: pages and preflights, which need no key, have the three rate headers too (decisions 4). */
+  addressRate(request: Addressed): RateState;
 }
 
-/** Express routes every request: what each needs first, then where it goes, by frequency. Addresses are cleaned before. */
+/** Express routes every request: first the middleware that each request needs, then the routes by frequency. URLs are normalised before. */
 export function createRouter(options: RouterOptions): Route {
   const { api, cors, files, publicUrl } = options;
   const app = createApp(options);
@@ -60,7 +60,7 @@ export function createRouter(options: RouterOptions): Route {
     request.url = plainUrl(request.url ?? '/');
     app(request as Request, response as Response, (error?: unknown) => {
       const table = isUndecodable(error) ? restOf(api, request) : undefined;
-      // Of REST, a path that cannot be decoded is one that nobody knows.
+      // A REST path that cannot be decoded is an unknown path (404).
       if (table) void table.unknown(request, response, {});
       else answerUnrouted(response, error);
     });
@@ -77,7 +77,7 @@ function createApp({ trustProxy }: RouterOptions): Express {
   return app;
 }
 
-/** A year. Other hosts of the domain are their owners' own affair. */
+/** One year. Without includeSubDomains: other hosts of the domain may have other owners. */
 const HSTS = 'max-age=31536000';
 
 /** What every answer carries. */
@@ -86,8 +86,8 @@ function entrance({ publicUrl, api }: RouterOptions): RequestHandler {
   return (request, response, next) => {
     observed(request).requestId = requestIdOf(request);
     if (isSecure) response.setHeader('Strict-Transport-Security', HSTS);
-    // REST tells them with its own headers; a preflight never comes there.
-    if (api === null || request.method === 'OPTIONS' || !isRest(request.url)) dress(response);
+    // REST answers set these headers themselves; a preflight never reaches REST.
+    if (api === null || request.method === 'OPTIONS' || !isRest(request.url)) addCommonHeaders(response);
     next();
   };
 }
@@ -103,21 +103,21 @@ function mountProbes(app: Express, { health, metrics }: RouterOptions): void {
   });
 }
 
-/** The line in the log, and the window of who needs no key. */
+/** Writes the access log, and sets the rate headers of requests that need no key. */
 function accountOf({ accessLog, api }: RouterOptions): RequestHandler {
   return (request, response, next) => {
     accessLog.watch(request, response);
-    if (api && isKeyless(request)) setRate(response, api.strangerRate(request));
+    if (api && isKeyless(request)) setRate(response, api.addressRate(request));
     next();
   };
 }
 
-/** What the API may answer before it asks for a key: a browser's preflight, and GraphiQL. */
+/** Requests to the API that need no key: a browser's preflight, and GraphiQL. */
 function isKeyless({ url, method }: IncomingMessage): boolean {
   return pathOf(url ?? '') === '/graphql' || (method === 'OPTIONS' && isRest(url ?? ''));
 }
 
-/** In whatever case and with a slash at its end, as pages are found. */
+/** Case-insensitive and with an optional slash at its end, as for all pages. */
 const GRAPHQL = /^\/graphql\/?$/i;
 
 function mountGraphql(app: Express, { graphql, graphqlSse }: ApiFaces, { graphiql }: Pages): void {
@@ -130,7 +130,7 @@ function mountGraphql(app: Express, { graphql, graphqlSse }: ApiFaces, { graphiq
     });
 }
 
-/** Each row is a route; the caller's key is looked at before anybody is told that there is none (decisions 1). */
+/** Each row is a route. The key is checked before a caller learns that a path does not exist (decisions 1). */
 function mountRest(app: Express, base: string, { paths, unknown }: RestTable): void {
   for (const { pattern, methods, others } of paths) {
     const route = app.route(base + pattern);
@@ -146,7 +146,7 @@ function mountRest(app: Express, base: string, { paths, unknown }: RestTable): v
 
 const METHOD_NAMES = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete', PUT: 'put' } as const;
 
-/** What no route took, or what Express refused itself (a path that cannot be decoded): its own page would show the stack. */
+/** Answers what no route handled, or what Express refused (a path that cannot be decoded). Express's own error page would show the stack. */
 function answerUnrouted(response: ServerResponse, error?: unknown): void {
   if (response.headersSent) return void response.destroy();
   const [status, message, code] =
@@ -168,7 +168,7 @@ function restOf(api: ApiFaces | null, { url = '' }: IncomingMessage): RestTable 
 }
 
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
-/** The addresses of the REST API, with slashes that come of putting addresses together. */
+/** The base paths of the REST APIs, with the doubled slashes that clients make when they join URLs. */
 const REST_BASE = /^\/{1,64}(api\/{1,64})?v1(?=[/?]|$)/;
 const REST_PATH = /^\/(?:api\/)?v1(?=[/?]|$)/;
 
@@ -176,7 +176,7 @@ function isRest(url: string): boolean {
   return REST_PATH.test(url);
 }
 
-/** A proxy's absolute form names the same resource. So does a REST path with doubled slashes, or one at its end. */
+/** Normalises a URL: the absolute form that proxies send (RFC 9112, 3.2.2), and, for REST, doubled slashes and a slash at the end. */
 function plainUrl(given: string): string {
   const url = given.startsWith('http') ? given.replace(ORIGIN, '') || '/' : given;
   const based = isRest(url)

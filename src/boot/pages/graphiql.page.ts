@@ -22,7 +22,7 @@ export const GRAPHIQL_HTML = `<!doctype html>
 </html>
 `;
 
-/** Where only the packages that the server needs are installed. */
+/** Shown where GraphiQL was not built (`npm ci --omit=dev`). */
 export const GRAPHIQL_ABSENT_HTML = `<!doctype html>
 <html lang="en">
   <head>

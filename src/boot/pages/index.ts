@@ -10,7 +10,7 @@ import { GRAPHIQL_ABSENT_HTML, GRAPHIQL_HTML } from './graphiql.page.js';
 
 const packages = createRequire(import.meta.url);
 
-/** A file of an installed package: nothing comes from another host. */
+/** A file of an installed package, so that pages load nothing from other hosts. */
 function packageFile(name: string, file: string): string {
   return join(dirname(packages.resolve(`${name}/package.json`)), file);
 }
@@ -32,7 +32,10 @@ const TEXTS: Record<string, { type: string; text: string }> = {
   'docs-page.css': { type: 'text/css', text: DOCS_STYLE },
 };
 
-/** The pages may load from and talk to this server only. GraphiQL and Swagger UI write styles into their markup; the dashboard does not. */
+/**
+ * Content-Security-Policy: the pages may load from and connect to this server only. GraphiQL and Swagger UI need inline styles; the dashboard
+ * does not.
+ */
 const policyOf = (styles: string, connections: string): string =>
   [
     "default-src 'self'",
@@ -50,8 +53,8 @@ const policyOf = (styles: string, connections: string): string =>
 const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
- * This server's own addresses: the one that callers are told, and the one under which the page was asked for. Not every browser counts WebSockets
- * as `'self'`, and behind a proxy nobody here knows which scheme the page has.
+ * This server's own addresses: the configured one, and the host that the page was requested from. Some browsers do not count WebSockets as
+ * `'self'`, and behind a proxy the server does not know the page's scheme.
  */
 function ownAddresses(publicUrl: string, host: string | undefined): string {
   const { origin } = new URL(publicUrl);
@@ -60,14 +63,14 @@ function ownAddresses(publicUrl: string, host: string | undefined): string {
 }
 
 export interface Pages {
-  /** GraphiQL, for browsers that open the API's address; `next` for clients that ask it something. */
+  /** Serves GraphiQL to browsers that open the API's address; calls `next` for API clients. */
   graphiql: RequestHandler;
   router: Router;
 }
 
 /**
- * The dashboard at /dashboard, GraphiQL at /graphql for browsers, API docs at /docs, and where a newcomer looks first. All addresses are relative: a proxy may serve them
- * below a path that nobody sees here. What goes to browsers is packed; answers of the API are not (ADR 15).
+ * The pages: the dashboard at /dashboard, GraphiQL at /graphql for browsers, the API docs at /docs, and a redirect from /. All addresses are
+ * relative, because a proxy may serve them below another path. Pages are compressed; answers of the API are not (ADR 15).
  */
 export function createPages(publicUrl: string): Pages {
   const sendPage = pageSender(publicUrl);
@@ -93,12 +96,12 @@ export function createPages(publicUrl: string): Pages {
   return { graphiql, router };
 }
 
-/** A browser that opens the address, not a client that asks a question: no key is needed for the page itself. */
+/** Whether a browser opens the page, and not a client that calls the API. The page itself needs no key. */
 function wantsPage(request: Request): boolean {
   return (request.headers.accept ?? '').includes('text/html') && request.query['query'] === undefined;
 }
 
-/** Behind a slash at its end a page's relative addresses would lie in another folder. */
+/** Redirects a path with a slash at its end: from there a page's relative addresses would be wrong. */
 function pageSender(publicUrl: string): (request: Request, response: Response, html: string) => void {
   return ({ path, headers }, response, html) => {
     if (path.endsWith('/')) return response.redirect(`..${path.slice(0, -1)}`);

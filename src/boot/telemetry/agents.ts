@@ -2,8 +2,8 @@ import type { RunObserver } from '../../agents/index.js';
 import type { Tracer } from '../../telemetry/index.js';
 
 /**
- * A run is a span of the trace that started it, on whichever worker, with its model calls and tools inside (OpenTelemetry's GenAI
- * conventions for agents). A run that another worker goes on with has a span of each. Inputs and answers are never recorded.
+ * Records an agent's run as a span of the trace that started it, with its model calls and tools as child spans (OpenTelemetry's GenAI conventions
+ * for agents). If another worker continues a run, each worker records a span. Inputs and answers are never recorded.
  */
 export function observeRuns(tracer: Tracer): RunObserver {
   return {

@@ -102,7 +102,7 @@ function traceChat(chat: ChatProvider, provider: string, tracer: Tracer): ChatPr
   };
 }
 
-/** What is no chunk is for its reader to judge. */
+/** Text that is not a chunk is left to the reader of the stream. */
 function reportedIn(chunk: string): Reported {
   try {
     return (JSON.parse(chunk) as Reported | null) ?? {};
@@ -111,7 +111,7 @@ function reportedIn(chunk: string): Reported {
   }
 }
 
-/** Only chunks that can hold something of interest are parsed: the last ones. */
+/** Parses only the last chunks: only they can hold a finish reason or usage. */
 class TracedChunks implements ChatChunks {
   constructor(
     private readonly chunks: ChatChunks,

@@ -13,12 +13,12 @@ interface Row {
   stored: { files: number; answers: number };
 }
 
-/** Scrapes within this time of each other share one look. */
+/** Scrapes within this time share one query. */
 const FRESH_MS = 1_000;
 /** A scrape must answer while PostgreSQL is away. */
 const ANSWER_TIMEOUT_MS = 2_000;
 
-/** What only the database knows, read when somebody scrapes. */
+/** Gauges whose values are read from the database at each scrape. */
 export function watchDatabase(
   metrics: Metrics,
   database: Pick<Database, 'system'>,
@@ -65,7 +65,7 @@ export function watchDatabase(
       letters.set(row.dead_letters);
       for (const [kind, bytes] of Object.entries(row.stored)) stored.set({ kind }, bytes);
     } catch {
-      // Told as a metric: whoever scrapes every few seconds needs no log line for each.
+      // Reported as a metric and not logged: scrapes come every few seconds.
       up.set(0);
     }
   });

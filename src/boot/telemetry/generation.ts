@@ -2,14 +2,17 @@ import { KINDS } from '../../contract/words.js';
 import type { Provider } from '../../providers/index.js';
 import type { AttributeValue, Span, SpanOptions, Tracer } from '../../telemetry/index.js';
 
-/** Kinds of models whose work is one call; `gen_ai.output.type` has `image`, `speech` and `text` as the conventions' words, the others are ours. */
+/**
+ * Kinds of models that do their work in one call. Of `gen_ai.output.type`, `image`, `speech` and `text` are OpenTelemetry's values; the others
+ * are our own.
+ */
 type Kind = Exclude<(typeof KINDS)[number], { capability: null }>;
 const CALLED: readonly Kind[] = KINDS.filter((kind): kind is Kind => kind.capability !== null);
 
 type Work = (options: Record<string, unknown>) => PromiseLike<unknown>;
 type Make = (modelId: string) => object;
 
-/** The provider's makers of models, each of whose work is a span. Prompts, inputs and results are never recorded. */
+/** Wraps the provider's model factories so that each model call is a span. Prompts, inputs and results are never recorded. */
 export function tracedMakers(provider: Provider, tracer: Tracer): PropertyDescriptorMap {
   return Object.fromEntries(
     CALLED.filter(({ name }) => provider[name] !== undefined).map((kind) => [
@@ -31,7 +34,7 @@ interface Called {
   tracer: Tracer;
 }
 
-/** The same model to everybody but the caller of its work: whatever else it has keeps its own `this`. */
+/** A proxy of the model that traces its main method. All other members keep their own `this`. */
 function tracedModel(model: object, kind: Kind, { modelId, provider, tracer }: Called): object {
   const { method, operation } = kind.capability;
   const work = (Reflect.get(model, method) as Work).bind(model);

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OperationTracer } from '../../../subscriptions/index.js';
 import type { Metrics, Tracer } from '../../telemetry/index.js';
 import { observed } from '../http/observed-request.js';
-import type { Route } from '../http/odd-requests.js';
+import type { Route } from '../http/protocol-events.js';
 
 const EXACT = new Set([
   '/',
@@ -15,7 +15,7 @@ const EXACT = new Set([
   '/v1/openapi.json',
 ]);
 
-/** Which row of the REST table a request was matched to: metrics and spans name patterns, never what a caller wrote. */
+/** The path pattern that a request matched. Metrics and spans use patterns, never the path that a caller sent. */
 function routeOf(request: IncomingMessage): string {
   const { pattern } = observed(request);
   if (pattern !== null) return pattern;

@@ -15,7 +15,7 @@ export { observeDeliveries, observeHandlers, traceBus, traceMetering } from './w
 /** What a process tells about itself. */
 export interface Telemetry {
   metrics: Metrics;
-  /** Null where no endpoint for traces is set: then nothing of tracing is loaded. */
+  /** Null where no endpoint for traces is set; then no tracing code is loaded. */
   tracer: Tracer | null;
 }
 

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/index.js';
 import { TRACES_OF_WORK } from './telemetry.queries.js';
 
-/** Finds the trace that made a job, a run or an event without either, on whichever process that was. Used only while traces are exported. */
+/** Finds the trace that created a job, a run, or another event, on any process. Used only while traces are exported. */
 export interface TraceLookup {
   /** @param ids of jobs, runs and events @returns the `traceparent` of each that has one */
   ofWork(ids: string[]): Promise<Map<string, string>>;

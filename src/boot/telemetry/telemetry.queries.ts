@@ -1,6 +1,6 @@
 /** Gauges and traces: counts over all organisations. */
 
-/** Every part is a partial index or bounded: a scrape costs the database about a millisecond, however much it holds. */
+/** Every part uses a partial index or a limit, so a scrape takes the database about a millisecond, whatever its size. */
 export const READ_GAUGES = {
   name: 'metrics_gauges',
   text: `SELECT

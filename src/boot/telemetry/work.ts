@@ -63,7 +63,7 @@ function stopWord(reason: unknown): string {
   return word ?? 'failed';
 }
 
-/** What is known to stand in a trace: the job or run that an event is about, else the event itself. */
+/** The id under which a trace is stored: the job or run of an event, else the event itself. */
 function tracedOf({ id, data }: { id?: unknown; data?: unknown }): string {
   const { jobId, runId } = (data ?? {}) as { jobId?: unknown; runId?: unknown };
   return String(jobId ?? runId ?? id);
@@ -77,7 +77,7 @@ export interface TracedBus {
   kafkaPrefix: string | null;
 }
 
-/** Messages about traced jobs, runs and chats carry a `traceparent` header, each of a producer span of its own. */
+/** Messages about traced jobs, runs and chats have a `traceparent` header; each has its own producer span. */
 export function traceBus(bus: Bus, tracer: Tracer, { lookup, kafkaPrefix }: TracedBus): Bus {
   return {
     subscribe: (options, handler) => bus.subscribe(options, handler),
@@ -118,7 +118,7 @@ export function traceBus(bus: Bus, tracer: Tracer, { lookup, kafkaPrefix }: Trac
   };
 }
 
-/** Counts and times delivery attempts; one is a span of the trace of its job, run or chat, and the receiver hears of it by `traceparent`. */
+/** Counts and times delivery attempts. Each is a span in the trace of its job, run or chat; the receiver gets a `traceparent` header. */
 export function observeDeliveries(
   meters: Meters,
   tracer: Tracer | null,

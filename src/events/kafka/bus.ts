@@ -19,7 +19,7 @@ import { createTopics, topicName, topicOf } from './topics.js';
 /** How long a publication waits for the topics of a process that has just started. */
 const READY_MS = 3_000;
 
-/** How long topics that a broker lost stay away, so that every consumer finds them so and drops its positions in them. */
+/** After a broker lost its topics, they are created again only after this time, so that every consumer notices the loss and drops its positions. */
 const AWAY_MS = 1_500;
 
 /**
@@ -29,7 +29,7 @@ const AWAY_MS = 1_500;
 export function createKafkaBus(options: {
   config: KafkaSettings;
   logger: Logger;
-  /** How far a consumer of this process is behind; `group` is `broadcast` for those that hear everything. */
+  /** Reports the lag of a consumer of this process; `group` is `broadcast` for broadcast consumers. */
   onLag?: LagListener;
 }): Bus {
   const logger = options.logger.child({ component: 'kafka' });
@@ -67,7 +67,7 @@ class KafkaBus implements Bus {
   }
 
   async publish(messages: BusMessage[]): Promise<void> {
-    // Sending to a topic half made succeeds for some partitions only, and the repetition doubles those.
+    // While a topic is being created, sending succeeds for some partitions only, and a repetition duplicates those messages.
     const bound = sleep(READY_MS, 'late', { ref: false });
     if ((await Promise.race([this.ready, bound])) === 'late') throw new Error('the topics are not there yet');
     for (const request of inRequests(messages.map(encode))) {
@@ -109,7 +109,7 @@ class KafkaBus implements Bus {
     await this.producer.close();
   }
 
-  /** A broker that came back without its disk has no topics: they are made again, and whoever sends tries again. */
+  /** A broker that lost its disk has no topics: they are created again, and the sending is repeated. */
   private async send(messages: TopicMessages[]): Promise<void> {
     try {
       await this.producer.send(messages);

@@ -10,15 +10,15 @@ import { patchKafkajs } from './patches.js';
 export interface KafkaSettings {
   /** `host:port` each. */
   brokers: string[];
-  /** Heads topics and consumer groups. */
+  /** The prefix of topics and consumer groups. */
   prefix: string;
   ssl: boolean;
   sasl: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string } | null;
 }
 
 /**
- * A kafkajs client with time-outs short enough that an absent broker is noticed while an outbox claim still holds. Its own retries are
- * few: the relay and the consumers' supervisor try again for as long as it takes.
+ * Makes a kafkajs client. Its time-outs are shorter than an outbox lease, so that a missing broker is noticed in time. It retries little by
+ * itself: the relay and the consumers' supervisor retry without limit.
  */
 export function createKafkaClient(settings: KafkaSettings, logger: Logger): Kafka {
   patchKafkajs();
@@ -44,10 +44,10 @@ export function kafkaOptions(settings: KafkaSettings): KafkaConfig {
   };
 }
 
-/** kafkajs may take as long to disconnect as the fetch in flight, or for ever (its issue 571): it gets this long. */
+/** kafkajs may take as long to disconnect as the fetch in flight, or for ever (its issue 571); it is given this long. */
 const DISCONNECT_MS = 2_000;
 
-/** Disconnects, within a bound. A fault is of no use to anyone any more and goes to the log. */
+/** Disconnects within a time limit. An error is only logged. */
 export async function disconnect(client: { disconnect(): Promise<void> }, logger: Logger): Promise<void> {
   const bound = new AbortController();
   const timeout = sleep(DISCONNECT_MS, 'timeout', { signal: bound.signal }).catch(() => 'cleared');

@@ -11,18 +11,20 @@ export interface ConsumerOptions {
   logger: Logger;
   groupId: string;
   topics: string[];
-  /** Named groups start with what is there and keep their offsets; broadcasts hear what comes from now on and keep nothing. Both hear all
-   * of a topic that was made again. */
+  /**
+   * Named groups start at the oldest message and commit offsets; broadcasts start at the newest and commit nothing. Both read a topic that was
+   * created again from its beginning.
+   */
   durable: boolean;
   /** Resolves once the topics exist. */
   ready: Promise<void>;
-  /** How far this member is behind on a partition, after each batch. */
+  /** Reports this member's lag on a partition, after each batch. */
   onLag?(topic: string, partition: number, messages: number): void;
   /** Never throws: a throw would make kafkajs replay the batch for ever (ADR 7). */
   onMessage(payload: EachMessagePayload): Promise<void>;
 }
 
-/** Bounds a stop: longer than a disconnection, shorter than a connection attempt's whole life. */
+/** The time limit of a stop: longer than a disconnection, shorter than a complete connection attempt. */
 const CLOSE_MS = 3_000;
 
 const BACKOFF_MS = [250, 500, 1_000, 2_000];
@@ -34,7 +36,7 @@ const BACKOFF_MS = [250, 500, 1_000, 2_000];
 export function superviseConsumer(options: ConsumerOptions): BusSubscription {
   const { kafka, logger, groupId, topics, durable, ready, onMessage } = options;
   const stop = new AbortController();
-  /** The broker had no such topic: all that one has which is made in its place is news. */
+  /** The broker had lost the topic: every message of the new topic is unread. */
   let lost = false;
 
   /** Resolves when the consumer crashed or the subscription was closed. */
@@ -42,7 +44,7 @@ export function superviseConsumer(options: ConsumerOptions): BusSubscription {
     const consumer = kafka.consumer({
       groupId,
       allowAutoTopicCreation: false,
-      // The least that brokers allow by default: after a broker's crash a new member waits for that of the one before it.
+      // The minimum that brokers allow by default: after a crash a new member waits until the old member's session has timed out.
       sessionTimeout: 6_000,
       heartbeatInterval: 1_500,
       maxWaitTimeInMs: 2_000,
@@ -83,7 +85,7 @@ export function superviseConsumer(options: ConsumerOptions): BusSubscription {
   return {
     async close() {
       stop.abort();
-      // Connecting to an absent broker may still be under way; it ends by itself, and closes what it opened.
+      // A connection attempt to a missing broker may still run; it ends and cleans up by itself.
       const bound = sleep(CLOSE_MS, undefined, { ref: false });
       await Promise.race([running, bound]);
     },
@@ -97,7 +99,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** The fault that ended a consumer; none where the subscription was closed. */
+/** The error that ended a consumer; undefined if the subscription was closed. */
 function crashOf(consumer: Consumer, signal: AbortSignal): Promise<unknown> {
   const crash = new Promise<unknown>((resolve) => {
     consumer.on(consumer.events.CRASH, ({ payload }) => resolve(payload.error));

@@ -7,11 +7,11 @@ import type { KafkaSettings } from './client.js';
 import { createKafkaProducer } from './producer.js';
 import { topicName } from './topics.js';
 
-/** A message that a consumer could not take, as the dead-letter topic keeps it. */
+/** A message that a consumer could not handle, as the dead-letter topic stores it. */
 export interface TopicLetter {
   partition: number;
   offset: string;
-  /** The whole name of the topic that it came from. */
+  /** The full name of the topic that it came from. */
   topic: string;
   key: string;
   group: string;
@@ -22,13 +22,13 @@ export interface TopicLetter {
   message: KafkaMessage;
 }
 
-/** The dead-letter topic, as an operator sees it: what was replayed is behind the offsets of a group of its own. */
+/** The dead-letter topic for an operator. A consumer group of its own has the offsets up to which letters were replayed. */
 export interface DeadLetterTopic {
-  /** Oldest first within a partition; those that were not replayed yet. */
+  /** Letters that were not replayed yet, oldest first within a partition. */
   list(): Promise<TopicLetter[]>;
-  /** Sends them to the topics that they came from, with their keys and headers. @returns how many: one that names no topic is left out */
+  /** Sends letters to the topics that they came from, with their keys and headers. @returns the number sent; a letter without a topic is skipped */
   send(letters: TopicLetter[]): Promise<number>;
-  /** Marks everything that `list` showed as done. */
+  /** Marks all letters that `list` returned as replayed. */
   done(): Promise<void>;
   close(): Promise<void>;
 }

@@ -4,9 +4,9 @@ import type { Logger } from 'pino';
 import { reasonOf } from '../deliver.js';
 import type { KafkaProducer } from './producer.js';
 
-/** Keeps what a named group's handler could not take, with where it came from and why. */
+/** Stores messages that a named group's handler could not handle, with their origin and the error. */
 export interface DeadLetters {
-  /** Waits for the broker as long as it takes: resolving without having written would lose the message. */
+  /** Waits for the broker without limit: resolving before the write would lose the message. */
   keep(payload: EachMessagePayload, group: string, error: unknown): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function createDeadLetters(options: {
           await sleep(1_000, undefined, { signal }).catch(() => undefined);
         }
       }
-      // The one throw out of a handler: its offset must not be committed, and nothing of this process will retry it.
+      // The only error that a handler throws: the offset must not be committed, and this process is stopping and will not retry.
       throw new Error('stopped before the dead letter was written');
     },
   };

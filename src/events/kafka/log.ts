@@ -2,12 +2,12 @@ import { logLevel } from 'kafkajs';
 import type { logCreator } from 'kafkajs';
 import type { Logger } from 'pino';
 
-/** While a broker is away each attempt to connect is an entry, several a second; relay and consumers tell the outage themselves. */
+/** While a broker is away these log every connection attempt, several a second; the relay and the consumers report the outage themselves. */
 const CHATTY = new Set(['Connection', 'BrokerPool']);
 
 /**
- * kafkajs logs transient coordinator and rebalance answers as errors: each of its levels becomes the next lower one of ours. Its
- * entries are cut to what an operator can use: neither stacks nor payloads.
+ * kafkajs logs transient coordinator and rebalance answers as errors, so each of its levels is logged one level lower. Its entries are reduced to
+ * what an operator can use, without stacks and payloads.
  */
 export function createKafkaLog(logger: Logger): logCreator {
   return () =>

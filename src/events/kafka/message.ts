@@ -11,7 +11,7 @@ export interface EncodedMessage {
   message: Message;
 }
 
-/** What remains of an event that does not fit: first without its output, then without its input, then its id alone. */
+/** Smaller versions of an event that is too large: without its output, then also without its input, then only its id. */
 function* reductions({ data }: EventEnvelope): Generator<EventEnvelope['data']> {
   const cut = { ...data, outputData: null, truncated: true };
   yield cut;
@@ -49,8 +49,8 @@ export function encode(of: BusMessage): EncodedMessage {
 }
 
 /**
- * Cuts a publication into requests: kafkajs makes one record batch of all messages for a partition, and a batch over the broker's limit
- * is refused for ever. Order is kept: request follows request.
+ * Splits a publication into requests: kafkajs makes one record batch of all messages for a partition, and the broker always refuses a batch over
+ * its limit. The requests are sent one after the other, so the order is kept.
  */
 export function inRequests(messages: EncodedMessage[]): EncodedMessage[][] {
   const requests: EncodedMessage[][] = [];

@@ -21,7 +21,7 @@ export function murmur2(key: Buffer): number {
   return (hash ^ (hash >>> 15)) | 0;
 }
 
-/** As kafkajs's default partitioner, whose 64-bit arithmetic in objects costs ten times as much. */
+/** Equal to kafkajs's default partitioner, but ten times faster: that one does 64-bit arithmetic with objects. */
 export const createPartitioner: ICustomPartitioner = () => {
   const rest = Partitioners.DefaultPartitioner();
   return (args) => {

@@ -1,4 +1,4 @@
-/** All that is changed inside kafkajs 2.2.4, which is no longer maintained. ADR 7 lists its faults and what keeps each away. */
+/** All patches to kafkajs 2.2.4, which is no longer maintained. ADR 7 lists its faults and how each is avoided. */
 import { createRequire } from 'node:module';
 
 const PATCHED = Symbol.for('penstock.kafkajs.patched');
@@ -36,8 +36,8 @@ function stopIdleTimer(queue: RequestQueue): void {
 }
 
 /**
- * A consumer keeps its positions while its topic is away, so it skips as many messages of the topic that is made in its place. An unknown topic ends
- * the consumer with the broker's error instead; the next consumer asks for its positions, which the broker dropped with the topic.
+ * Without this patch a consumer keeps its positions when its topic is lost, and skips that many messages of the new topic. With it, an unknown
+ * topic ends the consumer with the broker's error; the next consumer reads its positions from the broker, which dropped them with the topic.
  */
 function endOnUnknownTopic(group: ConsumerGroup): void {
   const recover = group.recoverFromFetch;
@@ -48,7 +48,7 @@ function endOnUnknownTopic(group: ConsumerGroup): void {
   group[PATCHED] = true;
 }
 
-/** Whether the broker refused because it has no such topic. Looks through what kafkajs wraps around its answer. */
+/** Whether the broker refused because the topic does not exist. Unwraps the errors of kafkajs. */
 export function isTopicUnknown(error: unknown): boolean {
   for (let fault = error; fault instanceof Error; fault = fault.cause)
     if ('type' in fault && fault.type === 'UNKNOWN_TOPIC_OR_PARTITION') return true;

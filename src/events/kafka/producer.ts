@@ -29,7 +29,7 @@ export function createKafkaProducer(kafka: Kafka, logger: Logger): KafkaProducer
     return producer;
   }
 
-  /** After a fault the next send starts with a fresh producer: a half-open one may never notice that its broker came back. */
+  /** After an error the next send makes a new producer: a half-open connection may never notice that its broker is back. */
   async function discard(failed: Promise<Producer>): Promise<void> {
     if (connected === failed) connected = null;
     const producer = await failed.catch(() => null);

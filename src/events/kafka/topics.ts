@@ -4,7 +4,7 @@ import type { Topic } from '../events.types.js';
 import { createKafkaClient, disconnect } from './client.js';
 import type { KafkaSettings } from './client.js';
 
-/** Partitions of a topic that we make: the most consumers of a group that share its work. */
+/** Partitions of a topic that we create; so at most this many consumers of a group share its messages. */
 const PARTITIONS = 6;
 
 const TOPICS: readonly Topic[] = ['jobs', 'agents', 'events'];
@@ -22,9 +22,9 @@ export function topicOf(prefix: string, name: string): Topic {
 }
 
 /**
- * Makes the topics that do not exist yet (`topics create`, the start of every process with Kafka, and whoever misses one); never by the first message
- * (kafkajs issue 1520). The broker's default replication holds. Answers every topic's name, once all of them take
- * messages or, with a warning, one does not.
+ * Creates missing topics (`topics create`, the start of every process with Kafka, and when a topic is found missing). Topics are never created by
+ * their first message (kafkajs issue 1520). The broker's default replication applies. Returns the names of all topics once all accept messages,
+ * or, with a warning, when one still does not.
  */
 export async function createTopics(settings: KafkaSettings, logger: Logger): Promise<string[]> {
   const admin = createKafkaClient(settings, logger).admin();
@@ -46,7 +46,7 @@ export async function createTopics(settings: KafkaSettings, logger: Logger): Pro
   }
 }
 
-/** A leader that was named may not serve its partition yet. It tells the offsets from when on it takes messages. */
+/** A new leader may not serve its partition yet. Once it answers a query for offsets, it accepts messages. */
 async function untilServed(admin: Admin, names: string[]): Promise<void> {
   for (const name of names) await admin.fetchTopicOffsets(name);
 }

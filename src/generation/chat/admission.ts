@@ -45,34 +45,37 @@ export interface AdmittedChat extends CheckedChat {
 }
 
 export interface ChatAdmission {
-  /** Nearly always at once: each wait costs a turn of the queue. @throws ApiError of step 5 or 6 */
+  /** Synchronous in nearly all cases, because each `await` costs a microtask. @throws ApiError of step 5 or 6 */
   check(
     call: CallContext,
     body: Record<string, unknown>,
     more?: readonly string[],
   ): CheckedChat | Promise<CheckedChat>;
-  /** Tokens of a prompt, however long it is. Files that have to be fetched are not counted. @throws ApiError of step 5 or 6 */
+  /** Counts the tokens of a prompt of any length. Files that must be downloaded are not counted. @throws ApiError of step 5 or 6 */
   count(call: CallContext, body: Record<string, unknown>, more?: readonly string[]): Promise<number>;
   /**
-   * @param more texts that count as part of the prompt besides: what of another dialect has no place in a chat
+   * @param more further texts that count as part of the prompt: parts of another convention that a chat cannot express
    * @throws ApiError in the order of decisions 1
    */
   admit(call: CallContext, body: Record<string, unknown>, more?: readonly string[]): Promise<AdmittedChat>;
   /**
-   * A further round of an admitted call, with more messages: its tokens are reserved beside the call's own, until the call is settled.
-   * @returns the call as it goes on, and the id of the reservation to release
+   * A further round of an admitted call, with more messages: reserves its tokens in addition to the call's own, until the call is settled.
+   * @returns the continued call, and the id of the reservation to release
    * @throws ApiError quota_exceeded, invalid_request (the prompt has grown out of the model's window)
    */
   extend(chat: AdmittedChat, added: Added): Promise<{ chat: AdmittedChat; heldAs: string }>;
-  /** Takes the slots of a call that is refused for another reason: 429 comes before 403 and 400. @throws ApiError the fault, or rate_limited */
+  /**
+   * Takes the slots of a call that is refused for another reason, because 429 comes before 403 and 400. @throws ApiError the given error, or
+   * rate_limited
+   */
   refuse(call: CallContext, fault: unknown): Promise<never>;
 }
 
-/** What a further round has beside the round before. */
+/** What a further round adds to the round before. */
 export interface Added {
   messages: Record<string, unknown>[];
   texts: string[];
-  /** Fields that this round has otherwise. */
+  /** Fields with other values in this round. */
   fields?: Record<string, unknown>;
 }
 
@@ -94,7 +97,10 @@ function measured(
   return typeof counted === 'number' ? checked(counted) : counted.then(checked);
 }
 
-/** At /v1 nothing that the convention knows and the model cannot do is passed over in silence (beyond 11.4). @throws ApiError */
+/**
+ * At /v1 a parameter that the convention has and the model does not support is an error; it is not silently ignored (beyond 11.4). @throws
+ * ApiError
+ */
 function refuseUndoable(
   { modalities, audio, web_search_options: search }: Record<string, unknown>,
   { id, upstream }: Model,
@@ -108,7 +114,7 @@ function refuseUndoable(
     throw invalid('web_search_options is not supported: web_search is', 'web_search_options');
 }
 
-/** The answer's cap where a caller names none: the contract's (4.1), at /v1 the model's own (beyond 11.6). */
+/** The default of `max_tokens`: the contract's (4.1), at /v1 the model's own maximum (beyond 11.6). */
 function defaultTokensOf({ dialect }: CallContext, { maxOutputTokens }: Model): number {
   return dialect === undefined ? CONTRACT_TOKENS : (maxOutputTokens ?? LARGE_TOKENS);
 }
@@ -163,7 +169,7 @@ async function withFiles(
   return await measured(filled, model, options.tokenizer);
 }
 
-/** Takes chat calls from their body to a reservation. */
+/** Admits chat calls: from the body to the reservation. */
 export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmission {
   return new Admissions(options);
 }
@@ -247,14 +253,14 @@ class Admissions implements ChatAdmission {
     });
   }
 
-  /** What has to be fetched is part of the prompt: it comes after the windows, before the reservation. */
+  /** Downloads files of the prompt: after the windows' slots are taken, before the reservation. */
   private async fetched(call: CallContext, checked: CheckedChat): Promise<AdmittedChat> {
     const { metering, search, tokenizer } = this.options;
     await admitCall(metering, call, { endpoint: 'chat' });
     const filled = await withFiles(this.options, call, checked);
     if (!filled.request.webSearch) return this.reserve(call, filled, false);
     const { request, model } = filled;
-    // With an Idempotency-Key the call finishes without its caller, its search too.
+    // A call with an Idempotency-Key finishes without its caller, including its search.
     const signal = call.idempotencyKey === null ? call.signal : undefined;
     const found = await withWebSearch(request, search, signal);
     const admitted = await this.reserve(call, await measured(found.request, model, tokenizer), false);

@@ -16,7 +16,7 @@ const hasCalls = (message: Fields): boolean =>
   isFields(message['function_call']) ||
   (Array.isArray(message['tool_calls']) && message['tool_calls'].length > 0);
 
-/** Whether a choice is already as the contract has it. */
+/** Whether a choice already has the contract's form. */
 function fits(choice: unknown, index: number): boolean {
   if (!isFields(choice) || !isFields(choice['message'])) return false;
   const { message } = choice;
@@ -39,25 +39,25 @@ function mended(choice: unknown, index: number): Fields {
   const { usage: _usage, ...message } = isFields(given['message'])
     ? withWholeCalls(withPlainContent(given['message']))
     : {};
-  // Null beside calls, whatever was said there (decisions 6, "Chat"); it was counted before.
+  // Null if there are tool calls, whatever the content was (decisions 6, "Chat"); it was counted before.
   const content = hasCalls(message) ? null : (message['content'] ?? '');
   const reason = finishReason(given['finish_reason'], hasCalls(message));
   return { ...given, index, message: { ...message, role: 'assistant', content }, finish_reason: reason };
 }
 
-/** Whole seconds; what is larger are an upstream's milliseconds. */
+/** The limit of whole seconds; a larger number is in milliseconds. */
 function isUnixTime(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) > 0 && (value as number) < 2 ** 31;
 }
 
 const MAX_ID = 1_000;
 
-/** An answer's id is told in events too, which PostgreSQL keeps: it takes neither NUL nor half a surrogate pair. */
+/** An answer's id is also stored in events, and PostgreSQL cannot store NUL or lone surrogates. */
 function isId(value: unknown): boolean {
   return typeof value === 'string' && value !== '' && value.length <= MAX_ID && storedText(value) === value;
 }
 
-/** Edits that give an answer or chunk the members that it must have, where its upstream left them out. */
+/** Edits that add required members that the upstream left out of an answer or chunk. */
 export function missingHead(parsed: Fields, object: string): Record<string, string> {
   const edits: Record<string, string> = {};
   if (!isId(parsed['id'])) {
@@ -68,7 +68,7 @@ export function missingHead(parsed: Fields, object: string): Record<string, stri
   return edits;
 }
 
-/** All text that an answer generated, to count it where its upstream did not. */
+/** All text that an answer generated, to count its tokens if the upstream did not. */
 export function answerTexts(parsed: ChatObject): string[] {
   return parsed.choices.flatMap((choice) =>
     isFields(choice) && isFields(choice['message'])
@@ -77,7 +77,7 @@ export function answerTexts(parsed: ChatObject): string[] {
   );
 }
 
-/** The upstream's answer as the caller gets it: its own bytes, with a few members exchanged or added. */
+/** The answer for the caller: the upstream's own bytes, with a few members replaced or added. */
 export function chatAnswer(options: {
   text: string;
   parsed: ChatObject;

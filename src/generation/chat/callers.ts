@@ -3,25 +3,25 @@ import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import type { CallContext } from '../../metering/call-context.js';
 import { SlotList } from '../../collections/slot-list.js';
 
-/** What a caller is told whose chat the process could not finish before its own end. */
+/** The error for a chat that the process could not finish before it stopped. */
 export const stoppingFault = (): ApiError =>
   new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 });
 
-/** Who waits for a chat under way: its signal fires when the caller has gone, or when the process cannot go on for him. */
+/** The caller of a running chat. Its signal fires when the caller disconnects, or when the process stops. */
 export interface ChatCaller extends LightAbortSignal {
-  /** Whether it was the process. */
+  /** Whether the signal fired because the process stops. */
   readonly stopped: boolean;
-  /** The chat has ended. */
+  /** Call it when the chat has ended. */
   leave(): void;
 }
 
-/** Callers of all chats under way. */
+/** The callers of all running chats. */
 export class ChatCallers {
   private readonly open = new SlotList<Caller>();
   private stopped = false;
 
   enter(call: CallContext): ChatCaller {
-    // A call with an Idempotency-Key goes on without its caller, so that it can be replayed.
+    // A call with an Idempotency-Key continues without its caller, so that it can be replayed.
     const own = call.idempotencyKey === null ? (call.gone ?? call.signal) : null;
     const caller = new Caller(own, () => this.open.remove(place));
     const place = this.open.insert(caller);
@@ -29,7 +29,7 @@ export class ChatCallers {
     return caller;
   }
 
-  /** The process ends: whatever is still under way ends now, each with its settlement. */
+  /** Ends all running chats, each with its settlement, because the process stops. */
   stop(): void {
     this.stopped = true;
     for (const caller of [...this.open]) caller.stop();

@@ -21,20 +21,20 @@ import type { ChatCompletion, ChatService, ChatStream } from '../generation.type
 
 type Body = Record<string, unknown>;
 
-/** A chat under way. */
+/** A running chat. */
 interface Live {
   chat: AdmittedChat;
   caller: ChatCaller;
   keepMade: KeepMade | null;
 }
 
-/** What is asked of an upstream, and what is made of its answer. */
+/** The request to an upstream, and how its answer is read. */
 interface Work<T, R> {
   attempt(provider: ChatProvider, call: ChatCall): Promise<T>;
   receive(parts: ChatEngine, live: Live, answered: Answered<T>): R | Promise<R>;
 }
 
-/** Sends an admitted call to its upstream; a failure of that is settled before it is told. */
+/** Sends an admitted call to its upstream. A failure is settled before it is thrown. */
 function routed<T, R>(parts: ChatEngine, live: Live, { attempt, receive }: Work<T, R>): Promise<R> {
   const { chat, caller } = live;
   const answered = parts.upstreams.ask(chat.model, caller, (provider, target) => {
@@ -69,7 +69,7 @@ async function complete(parts: ChatEngine, call: CallContext, body: Body): Promi
   }
 }
 
-/** Charges a whole answer and writes it as the contract has it. */
+/** Charges a whole answer and writes it in the contract's form. */
 async function finished(
   parts: ChatEngine,
   { chat, keepMade }: Live,
@@ -124,7 +124,7 @@ async function stream(parts: ChatEngine, call: CallContext, body: Body): Promise
 
 /**
  * Chat completions (contract 4.1): admission, routing to an upstream, settlement, and the answer in the convention's form.
- * @param parts given where other dialects of chat share them
+ * @param parts given if other text APIs share them
  */
 export function createChatService(options: ChatOptions, parts = createChatEngine(options)): ChatService {
   return {

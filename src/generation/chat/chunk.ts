@@ -2,22 +2,22 @@ import { parseChunk, spliceObject, StreamedCalls } from '../../providers/index.j
 import type { Choice, Chunk } from '../../providers/index.js';
 import { missingHead } from './answer.js';
 
-/** What most chunks are from `"choices"` on: one delta of text. Exact JSON, so that what matches needs no parser. */
+/** The rest of most chunks, from `"choices"` on: one delta of text. It matches exact JSON only, so a match needs no parser. */
 const PLAIN =
   /^"choices":\[\{"index":0,"delta":\{"content":("(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")\}(?:,"logprobs":null)?,"finish_reason":null\}\](,"usage":null)?\}$/u;
-/** Longer chunks are parsed: a pattern that goes over a text character by character needs room for each. */
+/** Longer chunks are parsed: the regular expression needs stack for each character. */
 const MAX_PLAIN = 8192;
 const NO_USAGE = ',"usage":null';
 
-/** The text of a chunk that begins like those before it and brings nothing but text, as JSON; null where it has to be parsed. */
+/** The text, as JSON, of a chunk that begins like those before it and contains only text; null if the chunk must be parsed. */
 export function plainText(raw: string, prefix: string): string | null {
   if (prefix === '' || raw.length > MAX_PLAIN || !raw.startsWith(prefix)) return null;
   return PLAIN.exec(raw.slice(prefix.length))?.[1] ?? null;
 }
 
 /**
- * Writes an upstream's chunks as the caller gets them. Most chunks of a stream begin with the same bytes (id, object, created, model):
- * once those were spliced, the others cost one comparison, and those that only bring text are not even parsed.
+ * Rewrites an upstream's chunks for the caller. Most chunks of a stream begin with the same bytes (id, object, created, model): after the first
+ * one the others need only a comparison, and those that contain only text are not parsed.
  */
 export class ChunkWriter {
   /** Members that all chunks of the answer share, as JSON. */
@@ -38,7 +38,7 @@ export class ChunkWriter {
     this.id = JSON.parse(this.head['id'] ?? '""') as string;
   }
 
-  /** A chunk that brings text and nothing else: as it is written, and the text as JSON. Null where it has to be parsed. */
+  /** A chunk with only text: the rewritten chunk, and the text as JSON. Null if it must be parsed. */
   plain(raw: string): { written: string; text: string } | null {
     if (raw.length > MAX_PLAIN || this.ownPrefix === '' || !raw.startsWith(this.upstreamPrefix)) return null;
     const rest = raw.slice(this.upstreamPrefix.length);
@@ -48,7 +48,7 @@ export class ChunkWriter {
     return { written: this.ownPrefix + shown, text: found[1] };
   }
 
-  /** A chunk on its way through. The first one carries the role. */
+  /** Rewrites a chunk. The first one gets the role. */
   middle(chunk: Chunk): string {
     const { raw, parsed } = chunk;
     const { usage } = parsed;
@@ -62,13 +62,13 @@ export class ChunkWriter {
     return written;
   }
 
-  /** A chunk that said that it ends the answer, and after which more came. */
+  /** Rewrites a chunk with a finish reason after which more chunks came. */
   unfinished(chunk: Chunk): string {
     const choices = chunk.parsed.choices.map((choice) => ({ ...choice, finish_reason: null }));
     return this.written(chunk, choices);
   }
 
-  /** The chunk with the finish reason: carries the tier, and the usage unless that comes in a chunk of its own. */
+  /** Rewrites the chunk with the finish reason: it gets the tier, and the usage unless that has a chunk of its own. */
   finish(chunk: Chunk, usage: Record<string, unknown> | null, citations: string[]): string {
     return spliceObject(chunk.raw, {
       ...this.head,
@@ -79,12 +79,12 @@ export class ChunkWriter {
     });
   }
 
-  /** The chunk that only tells the usage (`stream_options.include_usage`). */
+  /** The chunk with only the usage (`stream_options.include_usage`). */
   usage(usage: Record<string, unknown>): string {
     return spliceObject('{}', { ...this.head, choices: '[]', usage: JSON.stringify(usage) });
   }
 
-  /** A finish that stands alone: for an upstream that ended without one, or said more after it. */
+  /** A separate chunk with the finish reason: for an upstream that ended without one, or sent more chunks after it. */
   bareFinish(reason: string): Chunk {
     const choices = [{ index: 0, delta: {}, finish_reason: reason }];
     const raw = spliceObject('{}', { ...this.head, choices: JSON.stringify(choices) });
@@ -97,12 +97,12 @@ export class ChunkWriter {
     return spliceObject(chunk.raw, edits);
   }
 
-  /** The usage waits for the last chunk; where that is one of its own, the others say `null` as the convention has it. */
+  /** Usage comes with the last chunk. If that is a chunk of its own, the others have `"usage": null`, as in the convention. */
   private keepsUsage({ parsed: { usage } }: Chunk): boolean {
     return usage === undefined || (this.options.includeUsage && usage === null);
   }
 
-  /** The choices, where they are others than those that came. The first delta carries the role, whatever the upstream does. */
+  /** The choices, if they must be changed. The first delta always gets the role. */
   private choicesOf(chunk: Chunk, choices: Choice[]): Record<string, string> {
     const lacksRole =
       chunk === this.options.first && !choices.every(({ delta }) => delta['role'] === 'assistant');
@@ -110,7 +110,7 @@ export class ChunkWriter {
     return chunk.mended || choices !== chunk.parsed.choices ? { choices: JSON.stringify(choices) } : {};
   }
 
-  /** Remembers the bytes before `"choices"`, where they are all that was changed. */
+  /** Remembers the bytes before `"choices"`, if only they were changed. */
   private learn(raw: string, written: string): void {
     const at = raw.indexOf('"choices"');
     const ownAt = written.indexOf('"choices"');

@@ -6,13 +6,13 @@ import type { Model } from '../../models/models.types.js';
 
 const MAX_FILE_MB = 20;
 const MAX_FILES = 20;
-/** Of a document's words. A longer one is refused: half of it would be answered as if it were the whole. */
+/** The maximum length of a document's text. A longer one is refused, because an answer about a part of it would be misleading. */
 const MAX_CHARACTERS = 2_000_000;
 const MAX_NAME = 255;
 
-/** The words of PDF, Markdown, text, CSV and DOCX files: what reads knowledge files. */
+/** Reads the text of PDF, Markdown, text, CSV and DOCX files; the same code reads knowledge files. */
 export interface DocumentReader {
-  /** @throws ApiError invalid_request for what cannot be read; unavailable while too many are read */
+  /** @throws ApiError invalid_request for a file that cannot be read; unavailable while too many files are being read */
   extract(
     document: { orgId: string; bytes: Buffer; filename: string; signal: AbortSignal },
     maxCharacters: number,
@@ -26,7 +26,7 @@ export interface DocumentOptions {
 
 type Fields = Record<string, unknown>;
 
-/** A file that stands in a message: its part gets its content once the call has its slots, before it is reserved for. */
+/** A file in a message. Its content is filled in after the call has its slots and before the reservation. */
 export interface GivenFile {
   /** Filled in place. */
   part: Fields;
@@ -93,7 +93,7 @@ const fieldsOf = (value: unknown): Fields =>
 const takes = ({ modalities }: Model, kind: 'audio' | 'file'): boolean => modalities.input.includes(kind);
 
 /**
- * Fetches the files of a request and fills their parts in: the file itself where the model takes files, else its words.
+ * Downloads the files of a request and fills their parts in: the file itself if the model accepts files, else its text.
  * @returns the texts that came in
  * @throws ApiError invalid_request, payload_too_large, unavailable
  */
@@ -125,7 +125,7 @@ export async function fillFiles(
   return texts;
 }
 
-/** In the convention's form: upstreams need not reach where it came from. */
+/** The file's content in the convention's form, since an upstream may not reach its URL. */
 function filePart(
   { bytes, contentType }: { bytes: Buffer; contentType: string | null },
   filename: string,

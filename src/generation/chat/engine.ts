@@ -17,7 +17,7 @@ export interface ChatOptions extends ChatAdmissionOptions {
   logger: Logger;
 }
 
-/** What every call for text goes through, in whatever dialect: one of each in a process. */
+/** The parts that all text APIs share, one of each in a process. */
 export interface ChatEngine {
   options: ChatOptions;
   admission: ChatAdmission;
@@ -36,7 +36,7 @@ export function createChatEngine(options: ChatOptions): ChatEngine {
   };
 }
 
-/** @throws UpstreamError where a fallback's window is too small for the prompt */
+/** @throws UpstreamError if a fallback's context window is too small for the prompt */
 export function upstreamCall(
   { chat, caller }: { chat: AdmittedChat; caller: ChatCaller },
   target: Model,

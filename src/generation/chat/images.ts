@@ -7,16 +7,16 @@ import { dataUrlBytes, decodedBase64, detectContentType, isDataUrl } from '../..
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 const MAX_MB = 20;
 const MAX_BYTES = MAX_MB * 1_048_576;
-/** Of a request's addresses so many may be files of this installation. */
+/** How many of a request's URLs may be files of this installation. */
 const MAX_ADDRESSES = 64;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
-/** Base64 of a picture that is not too large, line breaks and a head included; of a longer text nothing is decoded. */
+/** The maximum length of an image's base64, with line breaks and the data URL's prefix. A longer text is not decoded. */
 const MAX_CHARACTERS = MAX_BYTES * 3 + 1000;
 
-/** Turns a caller's picture into what an upstream takes: an http(s) URL of an allowed form, or a data: URL. */
+/** Converts a caller's image to the form for upstreams: an http(s) URL of an allowed form, or a data: URL. */
 export type ImageReader = (value: string, place: Place) => string;
 
-/** Where a picture stands: the field that is named as `param`, and the place that a message names. */
+/** The place of an image: the field for `param`, and the path for the message. */
 export interface Place {
   param: string;
   where: string;
@@ -28,7 +28,7 @@ export interface ImageOptions {
   files: Pick<FileService, 'resolveOwn' | 'read'>;
 }
 
-/** What became of a picture: its data: URL, or the fault of the place that it stands in. */
+/** The result for an image: its data: URL, or an error for its place. */
 type Prepared = string | ((place: Place) => ApiError);
 
 const noUrl: Prepared = ({ param }) => invalid('Invalid URL', param);
@@ -36,7 +36,7 @@ const tooLarge: Prepared = ({ param }) => fileTooLarge(param, MAX_MB);
 const noImage: Prepared = ({ param, where }) =>
   invalid(`${where} must be a JPEG, PNG, WebP or GIF image`, param);
 
-/** Clean base64 under its detected type, whatever was declared: an SVG, a program in XML, goes to no upstream. */
+/** Normalised base64 with the detected type, whatever was declared. So an SVG, which can contain scripts, is never sent upstream. */
 function asDataUrl(bytes: Buffer): Prepared {
   const type = detectContentType(bytes);
   if (type === null || !PICTURES.has(type)) return noImage;
@@ -52,7 +52,7 @@ async function dataImage(value: string): Promise<Prepared> {
   return asDataUrl(bytes);
 }
 
-/** All that stands where pictures stand, in a request that was not checked yet. */
+/** All values in the places of images, of a request that was not checked yet. */
 function imagesIn(messages: unknown): string[] {
   if (!Array.isArray(messages)) return [];
   const found: unknown[] = [];
@@ -66,7 +66,7 @@ function imagesIn(messages: unknown): string[] {
   return found.filter((image): image is string => typeof image === 'string');
 }
 
-/** The request's pictures by what was given for them: those that are files of this installation are read from storage (decisions 9). */
+/** The request's images by the values that were given for them. Files of this installation are read from storage (decisions 9). */
 async function prepare(
   orgId: string,
   images: readonly string[],
@@ -91,7 +91,7 @@ async function ownImage(orgId: string, file: OwnFile, files: ImageOptions['files
   return file.sizeBytes > MAX_BYTES ? tooLarge : asDataUrl(await files.read(orgId, file.id));
 }
 
-/** A reader for the pictures of one request; at once where it has none. */
+/** Makes a reader for the images of one request; synchronous if there are none. */
 export function createImageReader(
   orgId: string,
   messages: unknown,

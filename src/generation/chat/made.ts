@@ -5,11 +5,11 @@ import { spliceObject } from '../../providers/index.js';
 import { chatUsage } from './usage.js';
 import type { Tokens } from './usage.js';
 
-/** A chat's answer before it is charged: all but the usage, which tells the charge. */
+/** A chat's answer before it is charged, without the usage, which contains the charge. */
 export interface MadeChat {
   /** The whole answer, or a stream's chunks in order: JSON texts. */
   texts: string[];
-  /** Which of them tells the usage. */
+  /** Which of them gets the usage. */
   priced: number;
   tokens: Tokens;
   reported: unknown;
@@ -19,7 +19,7 @@ export interface MadeChat {
 
 type Body = Record<string, unknown>;
 
-/** Keeps an answer for a retry with the call's Idempotency-Key, before the charge. @throws ApiError conflict: it must not be charged */
+/** Stores an answer before the charge, for a retry with the call's Idempotency-Key. @throws ApiError conflict: it must not be charged */
 export type KeepMade = (operationId: string, made: MadeChat) => Promise<void>;
 
 const inputOf = (body: Body): unknown => ['chat', body];
@@ -30,7 +30,7 @@ export function keeperOf({ madeAnswers }: CallContext, body: Body): KeepMade | n
   return (operationId, value) => madeAnswers.keep(inputOf(body), { operationId, value });
 }
 
-/** The texts that an earlier request with the call's key was charged for and did not live to give; null: there are none. */
+/** The answer for which an earlier request with the call's key was charged before its process died; null if there is none. */
 export async function chargedBefore(
   { metering, models }: { metering: Metering; models: ModelCatalogue },
   { madeAnswers }: CallContext,

@@ -3,12 +3,12 @@ import type { FurtherParts } from './documents.js';
 import type { ImageReader } from './images.js';
 import { addTexts } from './texts.js';
 
-/** Roles of a chat message (contract 2.2), and the one that answers the convention's older `function_call`. */
+/** Roles of a chat message (contract 2.2), and `function`, the role of results for the older `function_call`. */
 const ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool', 'function'];
-/** What newer clients of the convention call `system` (beyond 11.4). */
+/** The newer name of `system` (beyond 11.4). */
 const DEVELOPER = 'developer';
 const MAX_IMAGES = 4;
-/** What is counted by itself. */
+/** Fields that are counted separately. */
 const COUNTED_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'images', 'tool_calls']);
 const COUNTED_OF_PART: Record<string, ReadonlySet<string>> = {
   text: new Set(['type', 'text']),
@@ -22,16 +22,16 @@ type Fields = Record<string, unknown>;
 /** A part of a message's content in the common convention. */
 type Part = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
-/** What was read of the messages: their form for an upstream, and what they cost besides their form. */
+/** The result of reading messages: their form for an upstream, and what to count. */
 export interface ReadMessages {
   /** `images` became image_url parts, bare base64 became data: URLs. */
   messages: Fields[];
   /** Every text that counts as tokens. */
   texts: string[];
   images: number;
-  /** Audio and files, whose price is that of a picture each until they are known better. */
+  /** Audio and files; each counts as an image until its real size is known. */
   attachments: number;
-  /** The latest user message's text: what a web search asks for. */
+  /** The latest user message's text, the query of a web search. */
   question: string;
 }
 
@@ -39,7 +39,7 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Without `images`, whose parts stand in the content, and with the role that every upstream knows. Most messages are as they should be already. */
+/** The message without `images`, whose parts are in the content, and with a role that every upstream knows. Most messages need no change. */
 function withContent(message: Fields, content: unknown): Fields {
   const isDeveloper = message['role'] === DEVELOPER;
   if (content === message['content'] && !('images' in message) && !isDeveloper) return message;
@@ -76,7 +76,7 @@ class MessageReader {
     this.countRest(message);
   }
 
-  /** Whatever else goes upstream with it is text that is charged there: it is reserved for, whether anybody here knows the field or not. */
+  /** Counts all other fields that go upstream: the upstream charges for their text, so it is reserved, also for unknown fields. */
   private countRest(message: Fields): void {
     const { texts } = this.result;
     addTexts(message, texts, COUNTED_FIELDS);
@@ -178,7 +178,7 @@ class MessageReader {
   }
 }
 
-/** Whether a message may be without content: the model asked for something, or refused. */
+/** Whether a message may have no content: the model called a tool, or refused. */
 function saysOtherwise({ role, tool_calls: calls, function_call: call, refusal }: Fields): boolean {
   return role === 'assistant' && (calls != null || call != null || refusal != null);
 }

@@ -13,17 +13,17 @@ type Fields = Record<string, unknown>;
 /** A stream whose answer has begun. */
 export interface OpenAnswer {
   chunks: ChatChunks;
-  /** The first chunk that has choices, and, where that said nothing, the first that brings something. */
+  /** The first chunk with choices, and, if that has no content, the first chunk with content. */
   first: [Chunk, ...Chunk[]];
-  /** The tool calls so far: what the chunks after it are read with. */
+  /** The tool calls so far; later chunks are read with them. */
   calls: StreamedCalls;
-  /** What those up to now told of the usage. */
+  /** The usage that the chunks so far reported. */
   usage: Fields | null;
 }
 
 /**
- * Opens a stream and reads on to the first chunk that brings something of an answer, or ends it: what fails until then can still be tried
- * elsewhere. What upstreams say before it (a role, a filter's opinion of the prompt, signs of life) is none.
+ * Opens a stream and reads to the first chunk with content, or to the end: after a failure before that, the call can still be tried at another
+ * upstream. Chunks before it (a role, a filter's verdict on the prompt, keep-alives) have no content.
  * @throws UpstreamError
  */
 export async function openAnswer(provider: ChatProvider, call: ChatCall): Promise<OpenAnswer> {

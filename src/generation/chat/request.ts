@@ -9,7 +9,7 @@ import { addTexts } from './texts.js';
 
 const MAX_TOKENS = 10_000_000;
 const MAX_TOOLS = 128;
-/** The convention's own bound is 4; some upstreams take more. */
+/** OpenAI's own limit is 4; some upstreams accept more. */
 const MAX_STOPS = 64;
 
 type Body = Record<string, unknown>;
@@ -49,7 +49,7 @@ const stop: Check = (value, name) => {
     if (typeof item !== 'string') throw invalid(`${name}[${index}] must be a string`, name);
   });
 };
-/** @param where as the message names it: the fault's `param` is the field of the request */
+/** @param where the path in the message; the error's `param` is the field of the request */
 type CheckWithin = (value: unknown, where: string, param: string) => void;
 
 const listOf =
@@ -99,7 +99,7 @@ const one: Check = (value, name) => {
   if (value !== 1) throw invalid(`${name} must be 1`, name);
 };
 
-/** What every upstream gets besides model, messages, cap and stream: exactly these, so that nothing of a caller steers a gateway behind us. */
+/** The only parameters that go upstream besides model, messages, maximum and stream, so that a caller cannot control a gateway behind Penstock. */
 const PASSED_ON: Record<string, Check> = {
   temperature: between(0, 2),
   top_p: between(0, 1),
@@ -123,7 +123,7 @@ const PASSED_ON: Record<string, Check> = {
   prompt_cache_key: typed('string'),
   safety_identifier: typed('string'),
 };
-/** What is checked and used here. */
+/** Parameters that Penstock itself checks and uses. */
 const USED_HERE: Record<string, Check> = {
   max_tokens: wholeBetween(1, MAX_TOKENS),
   max_completion_tokens: wholeBetween(1, MAX_TOKENS),
@@ -150,11 +150,11 @@ const WITH_TEXT: ReadonlySet<string> = new Set([
 
 /** A chat request whose every field was checked. */
 export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
-  /** For the upstream, without model, cap and stream. */
+  /** For the upstream, without model, maximum of tokens and stream. */
   upstreamBody: ChatBody;
-  /** What was given besides: an upstream gets of it what its entry allows, as it came; it judges that itself. */
+  /** All other fields. The upstream gets those that its entry allows, unchanged and unchecked. */
   others: Body;
-  /** Asked for, or the default; not yet cut to what the model and the quota allow. */
+  /** The requested maximum, or the default; not yet reduced to what the model and the quota allow. */
   maxTokens: number;
   includeUsage: boolean;
   webSearch: boolean;
@@ -166,7 +166,7 @@ export interface ReadingOptions {
   readImage: ImageReader;
   /** One for each request. */
   further: FurtherParts;
-  /** The cap of an answer whose caller names none. */
+  /** The default of `max_tokens`. */
   defaultTokens: number;
 }
 
@@ -180,7 +180,7 @@ export function readChatRequest(
 ): ChatRequest {
   const { messages, ...read } = readMessages(body['messages'], { readImage, further });
   const upstreamBody: ChatBody = { messages };
-  // By what is there: most requests have few of them.
+  // Loops over the given fields: most requests have few.
   for (const name in body) {
     const value = body[name];
     const known = value == null ? undefined : CHECKS.get(name);
@@ -208,7 +208,10 @@ export function readChatRequest(
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-/** What is said of tools beside an empty list of them goes with it: many upstreams refuse it alone. One that demands a call stays, and is refused. */
+/**
+ * Removes an empty list of tools together with the other tool parameters, which many upstreams refuse without tools. A required tool call stays,
+ * and is refused.
+ */
 function leaveOutChoices(upstreamBody: ChatBody, given: Body): void {
   if (!isEmptyList(given['tools']) && !isEmptyList(given['functions'])) return;
   if (upstreamBody['tools'] != null || upstreamBody['functions'] != null) return;
@@ -217,13 +220,13 @@ function leaveOutChoices(upstreamBody: ChatBody, given: Body): void {
     if (['auto', 'none'].includes(upstreamBody[name] as string)) delete upstreamBody[name];
 }
 
-/** The request's body for a model: with what its entry lets through besides the contract's fields (docs/models.md). */
+/** The request's body for a model: with the further fields that its entry allows (docs/models.md). */
 export function bodyFor({ upstreamBody, others }: ChatRequest, { upstream }: Model): ChatBody {
   const given = allowedOf(others, upstream?.allowedParameters ?? []);
   return given.length === 0 ? upstreamBody : { ...Object.fromEntries(given), ...upstreamBody };
 }
 
-/** Texts that may be part of the prompt in what an entry lets through. */
+/** Texts in the fields that an entry allows, which may be part of the prompt. */
 export function allowedTexts({ others }: ChatRequest, { upstream }: Model): string[] {
   return allowedOf(others, upstream?.allowedParameters ?? []).flatMap(([, value]) =>
     typeof value === 'string' ? [value] : typeof value === 'object' ? [JSON.stringify(value)] : [],

@@ -11,28 +11,28 @@ import type { Tokens } from './usage.js';
 
 export interface ChatSettlement {
   /**
-   * Charges a finished answer and tells of it; resolves when the charge is committed.
-   * @param answer `unseen`: nothing of it was delivered yet, or a retry will have all of it again
+   * Charges a finished answer and writes its event; resolves when the charge is committed.
+   * @param answer `unseen`: nothing was delivered yet, or a retry will get all of it again
    */
   finish(
     chat: AdmittedChat,
     tokens: Tokens,
     answer: { messageId: string; model: string; unseen: boolean },
   ): Promise<Settlement>;
-  /** Charges what an answer that did not finish has used: the prompt and what was delivered. */
+  /** Charges an unfinished answer: the prompt and what was delivered. */
   charge(chat: AdmittedChat, completionTokens: number): Promise<void>;
-  /** Tells the operator of a stream that broke off, where {@link fail} does not tell it. */
+  /** Logs a stream that broke off, if {@link fail} does not log it. */
   tellBroken(error: unknown, model: Model): void;
-  /** The error to answer for whatever an upstream did. */
+  /** The caller's error for any error of an upstream. */
   answerOf(error: unknown): ApiError;
-  /** An upstream failed before its first token: nothing is charged, unless the caller had gone. @returns the error to answer */
+  /** For an upstream that failed before its first token: charges nothing, unless the caller had disconnected. @returns the error to answer */
   fail(chat: AdmittedChat, error: unknown): Promise<ApiError>;
 }
 
-/** The answer to a caller for whatever an upstream did. */
+/** The caller's error for any error of an upstream. */
 export function answerOfFault(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  // Nobody reads that: the caller has gone. It is no fault either, and none that the log tells.
+  // The caller has disconnected, so nobody reads this error, and it is not logged.
   if (error instanceof UpstreamError && error.fault === 'aborted')
     return new ApiError('unavailable', error.message, { cause: error });
   if (error instanceof UpstreamError && error.fault === 'rejected') {

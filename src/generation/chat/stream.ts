@@ -27,14 +27,14 @@ export interface StreamOptions {
   chunks: ChatChunks;
   /** The first that has choices, and, where that said nothing, the first that brings something. */
   first: readonly [Chunk, ...Chunk[]];
-  /** What the chunks after it are read with. */
+  /** The tool calls so far; later chunks are read with them. */
   calls: StreamedCalls;
-  /** What those up to now told of the usage. */
+  /** The usage that the chunks so far reported. */
   usage: Record<string, unknown> | null;
   /** The model that answers. */
   model: Model;
   caller: ChatCaller;
-  /** Set where a retry may want the answer. */
+  /** Set if a retry may need the answer. */
   keepMade: KeepMade | null;
   settlement: ChatSettlement;
   tokenizer: Tokenizer;
@@ -46,19 +46,19 @@ type Step = IteratorResult<string, undefined>;
 const DONE: Step = { done: true, value: undefined };
 
 /**
- * A streamed chat on its way to its reader. It ends in exactly one of three ways, each with one settlement: finished (the last chunk
- * follows the commit), failed upstream, or left by its reader; the last two are charged for the prompt and what was delivered.
+ * A streamed chat. It ends in exactly one of three ways, each with one settlement: finished (the last chunk follows the commit), failed at the
+ * upstream, or its client disconnected. The last two are charged for the prompt and what was delivered.
  */
 export class ChatStreamReader implements AsyncIterableIterator<string, undefined> {
   private readonly writer: ChunkWriter;
   /** Texts as JSON. */
   private readonly delivered: string[] = [];
   private readonly ready: string[] = [];
-  /** All that was handed out, where a retry may want it. */
+  /** All delivered texts, if a retry may need them. */
   private readonly written: string[] = [];
-  /** What was read before there was a reader. */
+  /** Chunks that were read before the client began to read. */
   private readonly early: Chunk[];
-  /** The chunk that ends the answer: it waits for the usage. */
+  /** The chunk with the finish reason; it waits for the usage. */
   private held: Chunk | null = null;
   private reported: Record<string, unknown> | null;
   private finished = false;
@@ -66,7 +66,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   private fault: ApiError | null = null;
   private waitingSince = performance.now();
   private readonly stall: NodeJS.Timeout;
-  /** Not `this` as the listener: Node wraps an object so that the whole stream outlives minor collections. */
+  /** A function as listener, not `this`: Node wraps an object in a way that keeps the whole stream alive beyond minor garbage collections. */
   private readonly onAbort = (): void =>
     this.leave(
       this.options.caller.stopped ? new ApiError('server_error', 'The service is stopping') : readerGone(),
@@ -94,7 +94,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return this.options.chunks.next().then(this.onRaw, this.onBroken);
   }
 
-  /** Nearly every step of a stream: text comes and is handed out, without an async function in between. */
+  /** The fast path: a text chunk arrives and is delivered without an async function in between. */
   private readonly onRaw = (raw: string | null): Step | Promise<Step> => {
     const written = raw === null ? null : this.plain(raw);
     return written === null ? this.step(raw) : this.handedOut(written);
@@ -104,7 +104,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     throw await this.failed(error);
   };
 
-  /** @param raw what the upstream said last, where that was taken already and is more than text */
+  /** @param raw the upstream's last chunk, if it was already read and contains more than text */
   private async step(raw?: string | null): Promise<Step> {
     return this.handedOut(this.ready.shift() ?? (await this.advance(raw)));
   }
@@ -122,7 +122,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return DONE;
   }
 
-  /** The next chunk to hand out, or null at the end. @throws ApiError */
+  /** The next chunk to deliver, or null at the end. @throws ApiError */
   private async advance(given?: string | null): Promise<string | null> {
     let raw = given;
     while (!this.finished) {
@@ -135,7 +135,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
         if (typeof chunk === 'object' && chunk !== null) this.take(chunk);
       } catch (error) {
         if (!this.held || this.ending) throw await this.failed(error);
-        // The answer was whole already; only its end was missing.
+        // The answer was already complete; only its end was missing.
         chunk = null;
       }
       if (chunk === null) return await this.end();
@@ -146,7 +146,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return null;
   }
 
-  /** The next chunk, or null at the end; one that brings nothing but text comes as it is written. */
+  /** The next chunk, or null at the end. A chunk with only text is returned already rewritten. */
   private async pull(): Promise<Chunk | string | null> {
     const early = this.early.shift();
     if (early !== undefined) return early;
@@ -154,7 +154,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return raw === null ? null : (this.plain(raw) ?? parseChunk(raw, this.options.calls));
   }
 
-  /** A chunk that brings nothing but text, as it is written. */
+  /** A chunk with only text, rewritten. */
   private plain(raw: string): string | null {
     const plain = this.held ? null : this.writer.plain(raw);
     if (plain === null) return null;
@@ -162,7 +162,10 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return plain.written;
   }
 
-  /** Makes ready what of a chunk goes to the reader now. The one that finishes waits: for the usage, and since some say so of every chunk. */
+  /**
+   * Prepares a chunk for delivery. A chunk with a finish reason is held back: for the usage, and because some upstreams send a reason with every
+   * chunk.
+   */
   private take(chunk: Chunk): void {
     if (chunk.usage !== null) this.reported = laterUsage(this.reported, chunk.usage);
     if (chunk.parsed.choices.length === 0) return;
@@ -173,7 +176,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     else this.ready.push(this.writer.middle(chunk));
   }
 
-  /** Nothing of an answer is lost because its upstream said too early that it ends. */
+  /** Delivers a held chunk after which more came, so that an early finish reason loses nothing. */
   private takeAfterFinish(chunk: Chunk, held: Chunk): void {
     if (!bringsSomething(chunk)) return;
     if (bringsSomething(held)) this.ready.push(this.writer.unfinished(held));
@@ -189,7 +192,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return finishReason(told, this.options.calls.has(0));
   }
 
-  /** The upstream has ended: charge, then hand out the last chunks. */
+  /** After the upstream's end: charges, then delivers the last chunks. */
   private async end(): Promise<string | null> {
     const closing = this.held ? null : this.options.calls.closing();
     if (closing !== null) this.take(parseChunk(closing, this.options.calls));
@@ -205,7 +208,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return last;
   }
 
-  /** The chunk that finishes; after it that with the usage, where it has one of its own. */
+  /** The chunk with the finish reason, followed by the usage chunk if there is one. */
   private lastTexts(finish: Chunk, usage: Record<string, unknown>): [string, ...string[]] {
     const { citations, request } = this.options.chat;
     if (!request.includeUsage) return [this.writer.finish(finish, usage, citations)];
@@ -217,7 +220,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     throw this.fault ?? new ApiError('server_error', 'Generation failed');
   }
 
-  /** Charges the whole answer; null where the stream had ended otherwise meanwhile. */
+  /** Charges the whole answer; null if the stream has ended in another way meanwhile. */
   private async settled(finish: Chunk): Promise<Record<string, unknown> | null> {
     const { chat, settlement, model, keepMade } = this.options;
     const tokens = await wholeTokens(this.reported, {
@@ -253,7 +256,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return await countTexts([texts.join('')], { tokenizer, limit: Number.POSITIVE_INFINITY });
   }
 
-  /** The upstream failed: what was delivered is charged, nothing where nothing was. Or the answer is another process's to give. */
+  /** For a failed upstream: charges what was delivered. Also if another process has taken the key over. */
   private async failed(error: unknown, isFree = this.delivered.length === 0): Promise<ApiError> {
     if (!this.ending) {
       const { chat, model, settlement } = this.options;
@@ -269,7 +272,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return this.fault ?? answerOfFault(error);
   }
 
-  /** The reader has gone: the upstream's work ends, what was delivered is charged. */
+  /** The client disconnected: cancels the upstream's work and charges what was delivered. */
   private leave(fault: ApiError | null): void {
     if (this.ending) return;
     this.fault = fault ?? readerGone();

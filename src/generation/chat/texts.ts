@@ -12,8 +12,8 @@ const NONE: ReadonlySet<string> = new Set();
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 /**
- * Adds what fields say, those aside that are counted elsewhere: texts as they are, what else a caller thought of as the JSON that is sent, its name
- * included.
+ * Adds the texts of fields, except those that are counted elsewhere: strings as they are, other values as the JSON that is sent, with their
+ * names.
  */
 export function addTexts(fields: Fields, texts: string[], counted: ReadonlySet<string> = NONE): void {
   for (const name in fields) {

@@ -5,17 +5,17 @@ import type { Tokenizer } from '../../text/tokenizer.js';
 import { allowedTexts } from './request.js';
 import type { ChatRequest } from './request.js';
 
-/** Tokens that the convention adds to each message, and to the answer that begins. */
+/** Tokens that are added for each message, and for the beginning of the answer. */
 const PER_MESSAGE = 4;
 const PER_ANSWER = 3;
-/** Texts up to this length together are counted at once. */
+/** Texts up to this total length are counted synchronously. */
 const QUICK = 32_768;
 /** So many of them are quick. */
 const FEW = 1000;
 
 /**
- * A prompt's tokens: texts by the tokenizer, images by the model's entry. At once where the texts are short.
- * @throws ApiError invalid_request where the model's window is too small for it
+ * Counts a prompt's tokens: texts by the tokenizer, images by the model's entry. Synchronous if the texts are short.
+ * @throws ApiError invalid_request if it does not fit the model's context window
  */
 export function countPrompt(
   request: ChatRequest,
@@ -45,7 +45,7 @@ function within(tokens: number, window: number): number {
   return tokens;
 }
 
-/** Tokens of texts: at once where they are short, else in slices that leave the event loop free. */
+/** Counts the tokens of texts: synchronously if they are short, else in slices that do not block the event loop. */
 export function countTexts(
   texts: readonly string[],
   { tokenizer, limit }: { tokenizer: Tokenizer; limit: number },
@@ -63,15 +63,15 @@ interface Asked {
   maxTokens: number;
 }
 
-/** What of the asked-for answer a model can give: its own bound, and the rest of its window. */
+/** The maximum of tokens that a model can generate: the request, reduced to the model's own limit and to the rest of its context window. */
 export function outputBound(model: Model, { promptTokens, maxTokens }: Asked): number {
   const window = model.contextWindow === null ? Number.POSITIVE_INFINITY : model.contextWindow - promptTokens;
   return Math.min(maxTokens, model.maxOutputTokens ?? Number.POSITIVE_INFINITY, window);
 }
 
 /**
- * The same at the model that is about to be called, perhaps a fallback.
- * @throws UpstreamError where the prompt does not fit its window: the next fallback may have a larger one
+ * The same for the model that is about to be called, perhaps a fallback.
+ * @throws UpstreamError if the prompt does not fit its context window: the next fallback may have a larger one
  */
 export function boundAt(target: Model, asked: Asked): number {
   const bound = outputBound(target, asked);

@@ -9,12 +9,12 @@ export interface Tokens {
   total: number;
 }
 
-/** The multiplier of a model's tokens in hundredths, its own base price for 1,000 tokens included (PROVIDERS_FILE `price.credits`). */
+/** The multiplier of a model's tokens in hundredths, including its own base price for 1,000 tokens (PROVIDERS_FILE `price.credits`). */
 export function tokenRate(model: Model): number {
   return Math.max(1, Math.round(model.multiplier * model.pricing.credits));
 }
 
-/** An upstream's own counts, or null where they cannot be used. `prompt`, `completion`: null where it does not tell them. */
+/** An upstream's own counts, or null if they cannot be used. `prompt`, `completion`: null if it does not report them. */
 interface Told {
   prompt: number | null;
   completion: number | null;
@@ -25,14 +25,14 @@ function reportedTokens(usage: unknown): Told | null {
   if (typeof usage !== 'object' || usage === null) return null;
   const { prompt_tokens, completion_tokens, total_tokens } = usage as Record<string, unknown>;
   const [prompt, completion] = [tokenCount(prompt_tokens), tokenCount(completion_tokens)];
-  // Some upstreams count hidden reasoning in the total only; it was generated for the caller.
+  // Some upstreams count hidden reasoning only in the total; the caller pays for it.
   const total = Math.max((prompt ?? 0) + (completion ?? 0), tokenCount(total_tokens) ?? 0);
   return total === 0 ? null : { prompt, completion, total };
 }
 
 /**
- * The tokens of a whole answer: as its upstream reported them, as they were counted here where it did not, or told of a beginning only
- * (a prompt of no tokens, no token of an answer that has text). At once where nothing long has to be counted.
+ * The tokens of a whole answer: the upstream's counts, or our own where those are missing or impossible (no tokens for the prompt, or for an
+ * answer with text). Synchronous unless a long text must be counted.
  */
 export function wholeTokens(
   usage: unknown,
@@ -40,7 +40,7 @@ export function wholeTokens(
 ): Tokens | Promise<Tokens> {
   const told = reportedTokens(usage);
   const prompt = told?.prompt || own.prompt;
-  // Nearly all say it; of those who say the whole alone, the rest was the answer.
+  // Nearly all upstreams report it; if only the total is reported, the rest belongs to the answer.
   const said =
     told === null ? null : (told.completion ?? (told.prompt === null ? told.total - prompt : null));
   const tokensOf = (completion: number): Tokens => ({
@@ -53,7 +53,7 @@ export function wholeTokens(
   return typeof counted === 'number' ? tokensOf(counted) : counted.then(tokensOf);
 }
 
-/** The `usage` object of contract 2.3; what else the upstream told (token details) stays in it. */
+/** The `usage` object of contract 2.3; the upstream's other members (token details) stay in it. */
 export function chatUsage(options: {
   tokens: Tokens;
   reported: unknown;

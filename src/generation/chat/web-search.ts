@@ -2,7 +2,7 @@ import { ApiError } from '../../contract/errors.js';
 import type { Search, SearchResult } from '../../search/index.js';
 import type { ChatRequest } from './request.js';
 
-/** Heads the text that goes into the prompt; the sandbox knows search results by it. */
+/** The heading of search results in the prompt; the sandbox recognises them by it. */
 const HEAD = 'Web search results';
 const NOTICE =
   `${HEAD}: this installation has no search provider.\n` +
@@ -14,7 +14,7 @@ const NO_QUESTION = `${HEAD}: there was no question to search for.`;
 function promptOf(query: string, results: SearchResult[]): string {
   if (results.length === 0) return `${HEAD} for "${query}": nothing was found. Say so where it matters.`;
   const list = results.map(
-    // Indented, a snippet that begins with a number in brackets is no source of its own.
+    // Indented, so that a snippet which begins with a number in brackets does not look like another source.
     ({ title, url, snippet }, index) => `[${index + 1}] ${title} — ${url}\n    ${snippet}`,
   );
   return (
@@ -24,9 +24,9 @@ function promptOf(query: string, results: SearchResult[]): string {
 }
 
 /**
- * Searches for the latest question and puts what was found into the prompt, before its first message that is not a system's.
+ * Searches the web for the latest question and puts the results into the prompt, after its leading system messages.
  * @returns the request with the results, and the addresses that the answer may cite
- * @throws ApiError server_error where the search provider fails
+ * @throws ApiError server_error if the search provider fails
  */
 export async function withWebSearch(
   request: ChatRequest,

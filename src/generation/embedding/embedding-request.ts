@@ -11,7 +11,7 @@ const MAX_DIMENSIONS = 4096;
 export interface EmbeddingRequest {
   /** Empty where ids came. */
   texts: string[];
-  /** What came in the place of texts: as it came, and as lists. Null: texts came. */
+  /** Token ids that came instead of texts: unchanged, and as lists. Null if texts came. */
   tokenIds: { given: unknown[]; lists: number[][] } | null;
   base64: boolean;
   /** For the upstream: what the caller set. */

@@ -39,7 +39,7 @@ function toBase64(vector: number[]): string {
   return (endianness() === 'LE' ? bytes : bytes.swap32()).toString('base64');
 }
 
-/** Ids go as they came where an upstream of the convention takes them (beyond 11.4), else as the texts that they stand for. */
+/** Token ids are passed on if the upstream accepts them (beyond 11.4), else converted to text. */
 async function inputsFor(
   { takesTokenIds }: Provider,
   { texts, tokenIds, extras }: EmbeddingRequest,
@@ -65,7 +65,7 @@ async function embed(
   }
 }
 
-/** So many vectors are written in one turn of the event loop, in a few milliseconds. */
+/** Vectors that are written in one turn of the event loop (a few milliseconds). */
 const VECTORS = 32;
 
 /** The answer's `data`. */
@@ -89,7 +89,7 @@ function priced(made: MadeEmbeddings, { charged }: Settlement): Record<string, u
   return { ...made, usage: { ...made.usage, credits_used: (charged.credits ?? 0) / 100 } };
 }
 
-/** What an earlier request with the call's Idempotency-Key was charged for and did not live to give. */
+/** The answer for which an earlier request with the call's Idempotency-Key was charged before its process died. */
 async function chargedBefore(
   metering: Metering,
   { madeAnswers }: CallContext,
@@ -120,7 +120,7 @@ async function admit(
   try {
     checked = await check(options, call, body);
   } catch (fault) {
-    // 429 comes before 403 and 400: the slot is taken, then the fault is told.
+    // 429 comes before 403 and 400: the slot is taken first, then the error is thrown.
     await admitCall(options.metering, call, {});
     throw fault;
   }
@@ -150,7 +150,7 @@ export function createEmbeddingService(options: EmbeddingOptions): EmbeddingServ
           if (!(error instanceof UpstreamError)) logger.error({ err: error }, 'embeddings failed');
           throw answerOfFault(error);
         });
-      // An upstream that counts nothing, or in fractions, does not count.
+      // A count of zero, or a fraction, is ignored.
       const tokens = tokenCount(value.usage?.tokens) || counted;
       const amounts = metering.tokenAmounts(tokens, tokenRate(asked));
       const made: MadeEmbeddings = {

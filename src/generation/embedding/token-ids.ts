@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { invalid } from '../../contract/errors.js';
 
-/** Ids of cl100k_base: its vocabulary, and its five special tokens, which are the plain text that they look like. */
+/** The ids of cl100k_base: its vocabulary, and its five special tokens, which are treated as plain text. */
 const VOCABULARY = 100_256;
 const SPECIAL: Readonly<Record<number, string>> = {
   100257: '<|endoftext|>',
@@ -10,7 +10,7 @@ const SPECIAL: Readonly<Record<number, string>> = {
   100260: '<|fim_suffix|>',
   100276: '<|endofprompt|>',
 };
-/** So many ids become text in one turn of the event loop, in a few milliseconds. */
+/** Ids that are decoded in one turn of the event loop (a few milliseconds). */
 const IDS_PER_TURN = 20_000;
 
 /** Whether an input is ids: a list of them, or a list of such lists. (An empty list is neither ids nor texts.) */
@@ -20,7 +20,7 @@ export function isTokenIds(input: unknown): input is unknown[] {
   return typeof first === 'number' || Array.isArray(first);
 }
 
-/** @throws ApiError invalid_request that names the place of what is no token */
+/** @throws ApiError invalid_request that names the place of an invalid token */
 export function readTokenIds(input: unknown[]): number[][] {
   if (typeof input[0] === 'number') return [readList(input, 'input')];
   return input.map((list, index) => readList(list, `input[${index}]`));
@@ -40,8 +40,8 @@ function isTokenId(id: unknown): boolean {
 }
 
 /**
- * The texts that lists of ids stand for. Bytes that are no UTF-8 alone become U+FFFD. (The library's own `decode` has one decoder for all its
- * callers, which gives the bytes of an unfinished character to the next one.)
+ * Decodes lists of ids to texts. Invalid UTF-8 becomes U+FFFD. (The library's own `decode` shares one decoder between all callers, which would
+ * pass an incomplete character's bytes to the next caller.)
  */
 export async function decodeTokenIds(lists: readonly number[][]): Promise<string[]> {
   const { default: vocabulary } = await import('gpt-tokenizer/bpeRanks/cl100k_base');

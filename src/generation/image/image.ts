@@ -13,7 +13,7 @@ import { makeImages } from './upstream.js';
 import type { ImagesMade } from './upstream.js';
 import { easeProgress } from '../pipeline/progress.js';
 import { createWithdrawal } from '../pipeline/orders.js';
-import { NO_TOKENS } from '../pipeline/charges.js';
+import { NO_TOKENS } from '../pipeline/unit-price.js';
 import { formatOf, withBytes } from '../pipeline/picture-answer.js';
 
 export type ImageKindOptions = Pick<
@@ -21,7 +21,7 @@ export type ImageKindOptions = Pick<
   'providers' | 'files' | 'imaging' | 'logger' | 'upstreams'
 >;
 
-/** Making counts as this much of a job's progress; bringing to size and storing is the rest. */
+/** The upstream's work counts as this much of a job's progress; scaling and storing are the rest. */
 const MAKING_SHARE = 90;
 
 /** One item of `data`, the file still as a reference. */
@@ -115,7 +115,7 @@ interface StoredItem {
   shown: ImageItem;
 }
 
-/** Stores the images. What was stored is removed again where the job fails. */
+/** Stores the images. If the job fails, they are removed again. */
 async function storeAll(
   options: ImageKindOptions,
   { job, signal, progress }: JobContext,
@@ -161,14 +161,14 @@ interface Sizing {
   signal: AbortSignal;
 }
 
-/** In the size and the format that were asked for. */
+/** In the requested size and format. */
 async function inForm(imaging: Imaging, sizing: Sizing): Promise<RasterImage> {
   const sized = await toExactSize(imaging, sizing);
   const format = formatOf(sizing.input, 'png');
   return format === null ? sized : await imaging.encode(sized.bytes, format, sizing.signal);
 }
 
-/** An upstream's image is always read and written anew: its size may deviate, and it may be no image at all. */
+/** An upstream's image is always decoded and encoded again: it may have another size, or be no image at all. */
 async function toExactSize(
   imaging: Imaging,
   { bytes, input, exactPng, signal }: Sizing,

@@ -38,11 +38,11 @@ const NAMES: ReadonlySet<string> = new Set([
 
 const NAMES_AT_V1: ReadonlySet<string> = new Set([...NAMES, ...PICTURE_NAMES]);
 
-/** Of a model that says nothing: all is passed on but what would cost and could not be seen. */
+/** The default capabilities of a model: everything is passed on, except parameters whose effect would be charged but not be visible. */
 const ALL: ImageCapabilities = { style: true, negativePrompt: true, seed: true };
 
 /**
- * What the model cannot do is refused, never dropped.
+ * Refuses what the model does not support; nothing is silently dropped.
  * @throws ApiError invalid_request
  */
 export function checkImageInput(
@@ -87,7 +87,7 @@ export function dimensionsOf(input: Pick<ImageInput, 'size' | 'upscale'>): {
   return { base: { width, height }, result: { width: width * factor, height: height * factor } };
 }
 
-/** Upscaling doubles or trebles the credits before they are rounded (decisions 2). */
+/** Upscaling multiplies the credits by two or three before the rounding (decisions 2). */
 const CREDIT_FACTORS = { none: 1, '2x': 2, '4x': 3 } as const;
 
 /** Credits before the multiplier, in hundredths of a credit, not rounded. */

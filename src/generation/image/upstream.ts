@@ -9,7 +9,7 @@ import { engineName, orderLogOf } from '../pipeline/orders.js';
 import { callUpstream } from '../pipeline/upstreams.js';
 import type { Upstreams } from '../pipeline/upstreams.js';
 
-/** What one provider made; `model` is the one that answered. */
+/** The images of one provider; `model` is the one that answered. */
 export interface ImagesMade {
   model: Model;
   images: (RasterImage & { revisedPrompt: string | null })[];
@@ -20,19 +20,19 @@ interface RawImage {
   revisedPrompt: string | null;
 }
 
-/** `orders` are those of the part of the work that a call is for. */
+/** `orders` are the orders for one call's part of the work. */
 type AskOptions = Omit<ImageCallOptions, 'orders'> & { abortSignal: AbortSignal; jobOrders?: JobOrders };
 
 type MakeImagesOptions = AskOptions & {
-  /** Whether a fallback can do what was asked for: it throws what a caller who named it would be told. */
+  /** Checks whether a fallback supports the request: throws the error that a direct request to that model would get. */
   check?: (target: Model, can: ImageCapabilities | undefined) => void;
-  /** Brings an image to what was asked for. @throws UpstreamError where it is none: then the fallbacks are asked */
+  /** Converts an image to the requested size and format. @throws UpstreamError if it is not an image; then the fallbacks are tried */
   finish: (bytes: Uint8Array, exactPng: boolean) => Promise<RasterImage>;
 };
 
 /**
- * Asks the model's provider, again where that may help, then its fallbacks.
- * @throws ApiError invalid_request where the upstream rejected the request itself, UpstreamError for any other fault
+ * Tries the model's provider, with repetitions, then its fallbacks.
+ * @throws ApiError invalid_request if the upstream rejected the request, UpstreamError for any other error
  */
 export async function makeImages(
   upstreams: Upstreams,

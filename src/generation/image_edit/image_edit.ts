@@ -15,7 +15,7 @@ import type { ImageEditInput } from './input.js';
 import { IMAGE_EDIT } from './kind.js';
 import { editUpstream } from './upstream.js';
 import { createWithdrawal, engineName, orderLogOf } from '../pipeline/orders.js';
-import { NO_TOKENS, priceOfUnits } from '../pipeline/charges.js';
+import { NO_TOKENS, priceOfUnits } from '../pipeline/unit-price.js';
 import type { Answered } from '../pipeline/upstreams.js';
 import { callUpstream } from '../pipeline/upstreams.js';
 import type { OutputFormat } from '../pipeline/picture-answer.js';
@@ -59,7 +59,7 @@ export function createImageEditKind(options: ImageEditKindOptions): GenerationKi
   };
 }
 
-/** A provider that edits nothing; it is told so when it is asked. */
+/** For a provider without edits: throws when it is called. */
 const NOTHING: ImageEditCapabilities = { operations: null, strength: false, modelInputs: [], mask: 'hole' };
 
 function capabilitiesOf(providers: ProviderRegistry, model: Model): ImageEditCapabilities {
@@ -73,7 +73,7 @@ interface Given {
   height: number;
 }
 
-/** Fetches an image and looks at its header; nothing is decoded yet. @throws ApiError invalid_request */
+/** Downloads an image and reads its header, without decoding it. @throws ApiError invalid_request */
 async function fetchImage(
   { inputs, imaging }: ImageEditKindOptions,
   call: CallContext,
@@ -102,7 +102,7 @@ async function fetchImage(
   return { bytes, contentType, ...size };
 }
 
-/** How large the result will be. @throws ApiError where that is more than can be made */
+/** The size of the result. @throws ApiError if it is over the limit */
 function checkResult(
   { operation, direction, expand_pixels: expand = 0, scale = 1, output_format: format }: ImageEditInput,
   image: Given,
@@ -150,7 +150,7 @@ async function prepare(
   };
 }
 
-/** A mask of the convention, transparent where the image is to be edited, as the contract's, which is white there. */
+/** Converts a mask of the convention (transparent in the area to edit) to the contract's form (white in the area to edit). */
 async function areaOf(
   { imaging }: ImageEditKindOptions,
   { signal }: CallContext,
@@ -194,7 +194,7 @@ async function run(options: ImageEditKindOptions, context: JobContext, work: Wor
   };
 }
 
-/** In the size and the format that were asked for, where any were. */
+/** In the requested size and format, if any. */
 // oxlint-disable-next-line max-params -- what was made, and what of
 async function inForm(
   { imaging }: ImageEditKindOptions,

@@ -13,7 +13,7 @@ const DIRECTIONS = ['left', 'right', 'top', 'bottom', 'all'] as const;
 const MAX_TEXT = 32_000;
 const MAX_EXPAND = 2048;
 
-/** A caller's image as it was given; a reference to the stored file once it is one. */
+/** The caller's image: as given, or a reference to the stored file. */
 export type ImageReference = string | { $file: string };
 
 /** A checked request of contract 4.3, defaults filled in; also the job's inputParams (then with `model`, and files as files). */
@@ -28,7 +28,7 @@ export interface ImageEditInput extends PictureWishes {
   new_background?: string;
   scale?: number;
   model_inputs?: ModelInputs;
-  /** What the result is brought to; absent: what the operation makes of the image. */
+  /** The requested size of the result; absent: the operation's own. */
   size?: `${number}x${number}`;
   /** The mask's transparent pixels are the area to edit, as the convention has it; not in a job's inputParams. */
   holed?: true;
@@ -62,7 +62,7 @@ const NAMES_AT_V1: ReadonlySet<string> = new Set([...NAMES, ...PICTURE_NAMES, 's
 const MAX_SIDE = 4096;
 const SIZE = /^[1-9]\d{1,3}x[1-9]\d{1,3}$/;
 
-/** What the convention's callers may say besides. */
+/** Further parameters for callers at /v1. */
 function readWishes(
   params: Params,
   operation: EditOperation,
@@ -90,7 +90,7 @@ function readOperation(params: Params): EditOperation {
   return operation;
 }
 
-/** What an operation needs is there, and nothing that it has no use for: no parameter is ignored. */
+/** Checks that an operation has all parameters that it needs and no others: none is ignored. */
 function checkExtras(params: Params, operation: EditOperation): void {
   for (const name of ALL_EXTRAS) {
     const value = params.raw(name);
@@ -121,11 +121,11 @@ function readExtras(params: Params, operation: EditOperation): Partial<ImageEdit
   };
 }
 
-/** How much is changed where nobody says (contract 4.3). */
+/** The default strength (contract 4.3). */
 const USUAL_STRENGTH = 0.95;
 
 /**
- * What the model cannot do is refused, never dropped.
+ * Refuses what the model does not support; nothing is silently dropped.
  * @throws ApiError invalid_request
  */
 export function checkImageEditInput(

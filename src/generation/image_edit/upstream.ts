@@ -13,7 +13,7 @@ interface UpstreamEdit {
   orders: OrderLog;
 }
 
-/** What an upstream that takes words is told, where the words are not the caller's alone. */
+/** The prompt for upstreams that edit by a prompt, if it is not only the caller's own. */
 const WORDS: Partial<Record<EditOperation, (words: string) => string>> = {
   outpainting: (words) => words || 'Continue the picture beyond its borders, so that no seam shows',
   backgroundRemoval: () => 'Keep the main subject exactly as it is and make the background transparent',
@@ -32,9 +32,9 @@ function bordersOf({ operation, direction = 'all', expand_pixels: by = 0 }: Imag
 }
 
 /**
- * One edit by an upstream. It gets the picture with a hole where it may paint, and what lay outside the hole is put back over its answer:
- * such models redraw everything. The answer is brought to the size that the operation promises.
- * @throws UpstreamError; UnreadableImageError where the caller's picture is none
+ * One edit by an upstream. It gets the image with a transparent area to paint in. Such models redraw everything, so the area outside is restored
+ * from the original. The answer is scaled to the size that the operation promises.
+ * @throws UpstreamError; UnreadableImageError if the caller's image cannot be decoded
  */
 export async function editUpstream(
   { imaging, editor, image, mask, signal, orders }: UpstreamEdit,

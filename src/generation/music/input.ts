@@ -24,7 +24,7 @@ export interface MusicInput {
   duration_seconds: number;
   mode: (typeof MODES)[number];
   output_format: (typeof FORMATS)[number];
-  /** As it was given; a reference to the stored file once it is one. */
+  /** As given, or a reference to the stored file. */
   source_audio?: string | { $file: string };
   /** The model for which the source must be decoded here; not in a job's inputParams. */
   reader?: string;
@@ -53,7 +53,7 @@ function readSeconds(params: Params, model: Model, { durations }: MusicCapabilit
   return given;
 }
 
-/** The nearest to the default that the model makes. */
+/** The supported value nearest to the default. */
 function usualSeconds(usual: number, durations: MusicCapabilities['durations']): number {
   if (durations === null) return usual;
   if ('min' in durations) return Math.min(Math.max(usual, durations.min), durations.max);
@@ -70,7 +70,7 @@ function checkSeconds(seconds: number, model: Model, { durations }: MusicCapabil
 }
 
 /**
- * What the model cannot do is refused, never dropped.
+ * Refuses what the model does not support; nothing is silently dropped.
  * @throws ApiError invalid_request
  */
 export function checkMusicInput(

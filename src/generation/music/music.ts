@@ -12,7 +12,7 @@ import { createWithdrawal } from '../pipeline/orders.js';
 import type { Answered } from '../pipeline/upstreams.js';
 import { inFormat, storeSound } from '../pipeline/sound-output.js';
 import type { SoundInFormat } from '../pipeline/sound-output.js';
-import { priceOfUnits } from '../pipeline/charges.js';
+import { priceOfUnits } from '../pipeline/unit-price.js';
 
 export type MusicKindOptions = Pick<
   JobKindOptions,
@@ -20,7 +20,7 @@ export type MusicKindOptions = Pick<
 >;
 
 const MAX_SOURCE_SECONDS = 3600;
-/** Playing counts as this much of a job's progress. */
+/** The upstream's work counts as this much of a job's progress. */
 const PLAYING_SHARE = 92;
 
 /** POST /music/generations (contract 4.5). */

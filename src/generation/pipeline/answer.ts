@@ -5,10 +5,10 @@ import { BUCKETS } from '../../contract/words.js';
 import type { Amounts, Bucket } from '../../contract/words.js';
 import type { GenerationAnswer, GenerationKind } from '../generation.types.js';
 
-/** Seconds after which a caller who was told `Still processing` may ask again. */
+/** `Retry-After` of `Still processing`, in seconds. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** What the job's completion left in its row: the charge (hundredths, in the order of BUCKETS) and what was left after it (units). */
+/** The settlement in a completed job's row: the charge (hundredths, in the order of BUCKETS) and what was left after it (units). */
 interface StoredSettlement {
   charged: number[];
   balances?: Partial<Record<Bucket, { remaining: number }>>;
@@ -27,7 +27,7 @@ export function createdSeconds(job: Job): number {
   return Math.floor(job.createdAt.getTime() / 1000);
 }
 
-/** The answer to `?async=true`. A retry may come while the first answer is not kept yet: it gets the same, whatever became of the job since. */
+/** The answer to `?async=true`. A retry that comes before the first answer is stored gets the same answer, whatever the job's state is by then. */
 export function acceptedAnswer(job: Job): GenerationAnswer {
   const made = asMade(job);
   return {
@@ -53,7 +53,7 @@ function asMade(job: Job): Job {
     errorCode: null,
     startedAt: null,
     completedAt: null,
-    // Not that of a fallback.
+    // The requested model, not a fallback.
     model: typeof model === 'string' ? model : job.model,
     attempt: 0,
     fence: 0,
@@ -87,7 +87,7 @@ export async function completedAnswer(
   };
 }
 
-/** The error that a synchronous caller gets of a job that has no result (yet). Always names the job in `X-Job-Id`. */
+/** The synchronous caller's error for a job without a result. Always has the job in `X-Job-Id`. */
 export function unfinishedError(job: Job): ApiError {
   const headers = { 'X-Job-Id': job.id };
   if (job.status === 'cancelled') return new ApiError('conflict', 'Job was cancelled', { headers });

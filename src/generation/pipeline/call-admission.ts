@@ -10,8 +10,8 @@ import type {
 import type { LimitedEndpoint } from '../../contract/words.js';
 
 /**
- * One admission for a call, with what the call must remember of it: its key's slot is taken once, the headers show the narrower window,
- * and an answer after a reservation is one that a retry gets again.
+ * One admission for a call, which updates the call's state: the key's slot is taken once, the headers show the tighter window, and after a
+ * reservation a retry gets the same answer again.
  * @throws ApiError unauthorized, rate_limited, quota_exceeded
  */
 export async function admitCall(
@@ -28,7 +28,7 @@ export async function admitCall(
     slots?.note({ principal, keyWindow, endpoint }, { before: call.rate, rate });
     call.rate = tighter(call.rate, rate);
   };
-  // At once, so that another field of the same operation does not take the slot again.
+  // Set before the await, so that another field of the same operation does not take the slot again.
   call.keyWindowOpen = false;
   try {
     const { rate, reservation } = await metering.admit({
@@ -48,7 +48,7 @@ export async function admitCall(
   }
 }
 
-/** The slots that one piece of work took, so that they can be given back where it is refused at step 4 after all. */
+/** The slots that one operation took, so that they can be returned if it is refused at step 4 later. */
 export class CallSlots {
   private taken: TakenSlots | null = null;
   private before: RateState | null = null;
@@ -74,7 +74,7 @@ export class CallSlots {
     this.taken = null;
     if (taken === null) return;
     await metering.returnSlots(taken);
-    // The headers then tell the windows as they stand.
+    // The headers then show the windows' state before.
     if (call.rate === this.after) call.rate = this.before;
   }
 }

@@ -6,14 +6,14 @@ import { KIND } from '../../contract/words.js';
 import type { Dialect, ModelType } from '../../contract/words.js';
 import type { GenerationKind } from '../generation.types.js';
 
-/** Whether a plan opens a model's tier (decisions 3): edits, speech and transcription have tiers of their own. */
+/** Whether a plan allows a model's tier (decisions 3): edits, speech and transcription have tiers of their own. */
 export function isTierAllowed(plan: Plan, model: Model): boolean {
   return plan.tiers[KIND[model.type].tiers].includes(model.tier);
 }
 
 /**
- * The model that a request asks for, or its type's default, where the plan opens its tier (step 5 of decisions 1).
- * @throws ApiError model_tier_not_allowed, invalid_request for a model that there is not
+ * The requested model, or its type's default, if the plan allows its tier (step 5 of decisions 1).
+ * @throws ApiError model_tier_not_allowed, invalid_request for an unknown model
  */
 export function modelFor(
   { model: asked, operation }: Record<string, unknown>,
@@ -26,7 +26,7 @@ export function modelFor(
   return availableModel(model); // what a provider here lacks is a fault of validation: after the plan
 }
 
-/** A request that may go on, or the fault that it will be answered with once its windows' slots are taken. */
+/** A checked request, or the error that is thrown after its windows' slots are taken. */
 export type Checked<Input> = { ok: true; model: Model; input: Input } | { ok: false; fault: ApiError };
 
 /** Plan, then validation (steps 5 and 6 of decisions 1), without effect: the first fault in that order. */

@@ -11,7 +11,7 @@ import { callUpstream } from './upstreams.js';
 
 export type Engine<Kind extends Tool> = ReturnType<NonNullable<Provider[Kind]>>;
 
-/** A model at a provider; undefined where that provider makes nothing of the kind. */
+/** A provider's model; undefined if the provider has none of the kind. */
 export function engineAt<Kind extends Tool>(
   provider: Provider | null,
   kind: Kind,
@@ -21,7 +21,7 @@ export function engineAt<Kind extends Tool>(
   return open?.call(provider, model.upstream?.modelId ?? model.name);
 }
 
-/** The engine that a model asks for; undefined where its provider has none. */
+/** The engine of a model; undefined if its provider has none. */
 export function engineOf<Kind extends Tool>(
   providers: ProviderRegistry,
   kind: Kind,
@@ -32,16 +32,16 @@ export function engineOf<Kind extends Tool>(
 
 interface EngineCall<Kind extends Tool, T> {
   kind: Kind;
-  /** The attempt at the job that the work is for. */
+  /** The job's attempt. */
   job: Pick<JobContext, 'signal' | 'orders'>;
-  /** Whether a fallback can do what was asked for: it throws what a caller who named it would be told. */
+  /** Checks whether a fallback supports the request: throws the error that a direct request to that model would get. */
   check(target: Model, engine: Engine<Kind>): void;
   ask(engine: Engine<Kind>, orders: OrderLog): PromiseLike<T>;
 }
 
 /**
- * Asks the model's engine, then its fallbacks'. A fallback that cannot do what was asked for is passed over.
- * @throws ApiError invalid_request where the upstream rejected the request itself, UpstreamError for any other fault
+ * Asks the model's engine, then its fallbacks'. A fallback that does not support the request is skipped.
+ * @throws ApiError invalid_request if the upstream rejected the request, UpstreamError for any other error
  */
 export async function callEngine<Kind extends Tool, T>(
   upstreams: Upstreams,
@@ -61,7 +61,7 @@ export async function callEngine<Kind extends Tool, T>(
   });
 }
 
-/** What one model reads another may not: a fallback that decodes here is passed over for it, as the file is no fault of the caller's. */
+/** A fallback that needs decoded input is skipped if the file cannot be decoded here, since the requested model accepts the file. */
 async function askReader<T>(target: Model, ask: () => PromiseLike<T>): Promise<T> {
   try {
     return await ask();
@@ -76,7 +76,7 @@ const unable = (message: string): UpstreamError =>
 const passedOver = (target: Model, { message }: Error): UpstreamError =>
   unable(`The fallback ${target.id} is passed over: ${message}`);
 
-/** @throws UpstreamError where the check refuses */
+/** @throws UpstreamError if the check refuses */
 export function assertSuited(target: Model, check: () => void): void {
   try {
     check();

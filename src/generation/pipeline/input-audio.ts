@@ -9,7 +9,7 @@ import type { CallContext } from '../../metering/call-context.js';
 /** Audio that callers give (decisions 6, "Generations"). */
 export const MAX_AUDIO_MB = 25;
 const MB = 1_048_576;
-/** Formats of sound that are listened to (contract 4.7); bare AAC, which speech can be made in, is one too. */
+/** Accepted audio formats (contract 4.7); also raw AAC (ADTS), a format of generated speech. */
 export const SOUND_FORMATS: ReadonlyMap<string, string> = new Map([
   ['audio/mpeg', 'MP3'],
   ['audio/wav', 'WAV'],
@@ -20,7 +20,7 @@ export const SOUND_FORMATS: ReadonlyMap<string, string> = new Map([
   ['audio/aac', 'AAC'],
 ]);
 
-/** WebM is stored under the name that browsers play it by. */
+/** WebM is stored with the extension that browsers play. */
 const WEBM_SOUND = 'audio/webm';
 const WEBM = 'video/webm';
 
@@ -43,14 +43,14 @@ interface Wanted {
   /** The model for which it must be decoded here; undefined: its container is enough. */
   reader: string | undefined;
   jobId: string;
-  /** Types that are taken; the others are refused by this list. */
+  /** The accepted types, which the error message lists. */
   contentTypes: ReadonlyMap<string, string>;
   maxSeconds: number;
 }
 
 /**
- * Fetches a caller's audio and finds what it is from its content.
- * @throws ApiError invalid_request for what is no audio of the accepted formats, or too long; payload_too_large
+ * Downloads a caller's audio and detects its type from its content.
+ * @throws ApiError invalid_request for another format, or audio that is too long; payload_too_large
  */
 async function readAudio(
   options: Omit<InputAudioOptions, 'files'>,
@@ -129,7 +129,7 @@ export interface InputAudio {
   durationSeconds: number;
 }
 
-/** A file that a job's inputParams refer to, as it was found when it was stored. */
+/** A file to which a job's inputParams refer, with what was detected when it was stored. */
 export async function readInputAudio(
   files: Pick<FileService, 'read' | 'get'>,
   orgId: string,

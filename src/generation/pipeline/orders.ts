@@ -4,10 +4,7 @@ import type { Model } from '../../models/models.types.js';
 import type { Tool } from '../../contract/words.js';
 import type { OrderLog, Ordering, Provider, ProviderRegistry } from '../../providers/index.js';
 
-/**
- * What stands for an engine in a job's orders: the provider, the model as it is called there, and which part of the work it is where that
- * is ordered in parts.
- */
+/** The key of an engine in a job's orders: the provider, the provider's name of the model, and the part of the work if it is ordered in parts. */
 export function engineName(provider: Provider, target: Model, part = 0): string {
   return `${provider.id} ${target.upstream?.modelId ?? target.name}${part === 0 ? '' : ` #${part}`}`;
 }
@@ -27,7 +24,7 @@ export function orderLogOf(orders: JobOrders, engine: string): OrderLog {
 
 const WITHDRAW_MS = 5000;
 
-/** What takes an order back by the name of its engine; an engine that is not configured any more cannot. */
+/** Cancels an order by the key of its engine, if the engine is still configured. */
 export function createWithdrawal(
   providers: ProviderRegistry,
   kind: Tool,

@@ -1,13 +1,10 @@
 import { isLonger } from '../../text/characters.js';
 import { invalid } from '../../contract/errors.js';
 
-/**
- * A file in base64, or its address: longer than any body may be. How large the file itself may be is judged by its bytes, with the contract's
- * 413.
- */
+/** The maximum length of a file in base64 or its URL: more than any body. The file's own limit is checked on its bytes, with the contract's 413. */
 export const MAX_FILE_TEXT = 64 * 1024 * 1024;
 
-/** Reads a request body field by field; absent and null are the same. Every fault names its field in `param`. */
+/** Reads a request body field by field; absent and null are the same. Every error has its field in `param`. */
 export class Params {
   constructor(private readonly body: Record<string, unknown>) {}
 
@@ -86,7 +83,7 @@ export class Params {
 
 const MAX_MODEL_INPUT = 10_000;
 
-/** Extras of one model: JSON scalars by name. */
+/** Further inputs of one model: JSON scalars by name. */
 export type ModelInputs = Record<string, string | number | boolean>;
 
 /**

@@ -21,7 +21,7 @@ export interface GenerationOptions {
   storage: Pick<Storage, 'fault'>;
   config: { jobs: { syncTimeoutMs: number } };
   logger: Logger;
-  /** Fires when the process stops taking work: waiting callers are told `Still processing` (decisions 6). */
+  /** Fires when the process stops taking work: waiting callers get `Still processing` (decisions 6). */
   draining: AbortSignal;
 }
 
@@ -36,7 +36,7 @@ export function createGenerationService(options: GenerationOptions): GenerationS
   };
   const start = createStarter(options);
 
-  /** It is charged: where its files cannot be had for the moment, the caller asks again, and is led to the same job. */
+  /** The job is charged. If its files are temporarily unavailable, the caller retries and gets the same job. */
   const resultOfCompleted = async (job: Job): Promise<GenerationAnswer> => {
     try {
       return await completedAnswer(kindOf(job.tool), job, files);

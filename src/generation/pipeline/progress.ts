@@ -1,11 +1,11 @@
-/** While an upstream tells nothing, progress creeps towards this, half of the way every ten seconds. */
+/** While an upstream reports nothing, progress approaches this value, half of the remaining way every ten seconds. */
 const CEILING = 90;
 const HALF_MS = 10_000;
 const TICK_MS = 500;
 
 /**
- * Progress of work that may or may not tell how far it is: what is reported counts; silence moves it slowly, never to the end.
- * Stop it in any case.
+ * The progress of work that may not report any: a reported value is used; without reports it advances slowly, never to the end. Always stop it at
+ * the end.
  */
 export function easeProgress(show: (percent: number) => void): {
   report(percent: number): void;

@@ -17,7 +17,7 @@ const CONTENT_TYPES: Record<AudioFormat, string> = {
 /** Speech or music as a provider made it. */
 export interface SoundMade {
   bytes: Uint8Array;
-  /** Told by the engine, which knows it without what encoders add. */
+  /** Set by the engine, which knows the duration without the encoder's padding. */
   durationSeconds: number | null;
 }
 
@@ -34,8 +34,8 @@ export interface StoredSound {
 }
 
 /**
- * A sound is looked at before it is believed; what came in another format is brought to the one that was asked for.
- * @throws UpstreamError where it cannot be read: then the fallbacks are asked
+ * Checks an upstream's audio, and converts it to the requested format.
+ * @throws UpstreamError if it cannot be decoded; then the fallbacks are tried
  */
 export async function inFormat(
   audio: Audio,
@@ -51,7 +51,7 @@ export async function inFormat(
   });
 }
 
-/** Stores a job's sound, which is in the format that was asked for. */
+/** Stores a job's audio in the requested format. */
 export async function storeSound(
   files: FileService,
   { job, signal, progress }: JobContext,

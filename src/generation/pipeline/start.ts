@@ -17,7 +17,7 @@ import { checkRequest } from './checks.js';
 type StartOptions = Pick<GenerationOptions, 'models' | 'metering' | 'jobs' | 'files' | 'storage' | 'logger'>;
 type AnyKind = GenerationKind<unknown>;
 
-/** A job about to be: what its reservation and its row both need. */
+/** A job to create: the data for both its reservation and its row. */
 interface Draft {
   kind: AnyKind;
   model: Model;
@@ -28,12 +28,12 @@ interface Draft {
 }
 
 /**
- * Takes a request to its job. Checks have no effect; then one statement takes the windows' slots and reserves the price. A fault of
- * the checks is answered only after the slots were taken, so that 429 comes before 403 and 400. Where a kind has input files, the
- * slots are taken first, then the files are read, then the price is reserved.
+ * Creates the job of a request. First the checks, which have no effect; then one statement takes the windows' slots and reserves the price. An
+ * error of the checks is thrown only after the slots were taken, so that 429 comes before 403 and 400. If a kind has input files, the slots are
+ * taken first, then the files are read, then the price is reserved.
  *
- * `Too many pending jobs` is a 429 too: it comes before all of that, takes no slot and reserves nothing. Where it turns out only when the job
- * is made, since others were made meanwhile, both are given back.
+ * `Too many pending jobs` is a 429 too: it comes before all of that, takes no slot and reserves nothing. If the limit is only reached at the
+ * creation of the job, slots and reservation are returned.
  */
 export function createStarter(
   options: StartOptions,
@@ -48,7 +48,7 @@ export function createStarter(
     isFull.catch(() => undefined);
     await jobs.requireRoom(call.principal);
     if (!checked.ok) return await refuse(checked.fault, () => admitCall(metering, call, { endpoint }));
-    // What it will make has no room: who is paid for it could not keep it.
+    // The storage is full: the result would be paid for but could not be stored.
     const full = await isFull;
     const draft: Draft = {
       kind,
@@ -69,7 +69,7 @@ export function createStarter(
   };
 }
 
-/** Reads and stores the inputs; of those of a request that is refused nothing stays. */
+/** Reads and stores the inputs; those of a refused request are removed. */
 async function prepare(
   options: StartOptions,
   call: CallContext,
@@ -86,13 +86,13 @@ async function prepare(
   }
 }
 
-/** 429 comes before the fault: the slots are taken first. */
+/** Takes the slots first, so that 429 comes before the error. */
 async function refuse(fault: ApiError, takeSlots: () => Promise<unknown>): Promise<never> {
   await takeSlots();
   throw fault;
 }
 
-/** A fault of this side (a full disk) is told as the endpoint tells its own (contract 7.4). */
+/** A server fault (a full disk) has the endpoint's own message (contract 7.4). */
 function failed({ job: { failureMessage } }: AnyKind, error: unknown): never {
   throw error instanceof ApiError ? error : new ApiError('server_error', failureMessage, { cause: error });
 }
@@ -111,13 +111,13 @@ function operationOf({ kind, model, input, jobId, operationId }: Draft): Operati
 
 interface Admission {
   draft: Draft;
-  /** Those that the request took so far. */
+  /** The slots that the request has taken so far. */
   slots: CallSlots;
   /** Taken in the same statement. */
   windows: { endpoint?: LimitedEndpoint | undefined };
 }
 
-/** Reserves the price and makes the job. One refused for its organisation's unfinished jobs was not admitted: its retry is judged anew. */
+/** Reserves the price and creates the job. A request that is refused for too many pending jobs was not admitted, so a retry is checked again. */
 async function admitJob(options: StartOptions, call: CallContext, admission: Admission): Promise<Job> {
   const { draft, slots } = admission;
   const before = call.admitted;
@@ -133,7 +133,7 @@ async function admitJob(options: StartOptions, call: CallContext, admission: Adm
   }
 }
 
-/** Of `admitJob`'s faults: the windows' own 429 took no slot, so that there is none to give back. */
+/** Whether an error of `admitJob` is `Too many pending jobs`: a 429 of the windows took no slot, so there is none to return. */
 const isTooMany = ({ code }: ApiError): boolean => code === 'rate_limited';
 
 async function reserve(
@@ -174,8 +174,8 @@ async function createJob(options: StartOptions, call: CallContext, draft: Draft)
 }
 
 /**
- * A creation that failed gives its reservation back and forgets its input files, unless it was committed and only its answer was lost. Who
- * has waited for a database that is away does not wait for this too.
+ * Releases the reservation of a failed creation and removes its input files, unless the creation was committed and only PostgreSQL's answer was
+ * lost. A caller that has already waited for PostgreSQL does not wait for this too.
  */
 async function undo(options: StartOptions, call: CallContext, { draft, error }: Failed): Promise<void> {
   const { jobs, metering } = options;
@@ -191,16 +191,16 @@ interface Failed {
   error: unknown;
 }
 
-/** No job came of them. */
+/** The inputs of a job that was not created. */
 async function removeInputs(
   { files }: StartOptions,
   call: CallContext,
   { kind, jobId }: Draft,
 ): Promise<void> {
-  if (kind.prepare !== undefined) await files.removeUnneeded(call.principal.orgId, jobId);
+  if (kind.prepare !== undefined) await files.removeFilesOfFailedWork(call.principal.orgId, jobId);
 }
 
-/** Reads what a call gives, in the turns of its organisation and within the time that its caller waits. @throws ApiError */
+/** Reads a call's inputs, under the organisation's share of the semaphore and within the caller's time limit. @throws ApiError */
 export async function readInputs<T>(
   call: CallContext,
   read: (reading: CallContext) => Promise<T>,

@@ -9,10 +9,10 @@ import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import { abortedError, UpstreamError } from '../../providers/index.js';
 import type { Provider, ProviderRegistry } from '../../providers/index.js';
 
-/** One try at one provider; `target` is the model asked for, or a fallback. @throws UpstreamError */
+/** One attempt at one provider; `target` is the requested model, or a fallback. @throws UpstreamError */
 export type Attempt<T> = (provider: Provider, target: Model) => Promise<T>;
 
-/** What answered, and the model that it was. */
+/** The answer, and the model that gave it. */
 export interface Answered<T> {
   value: T;
   model: Model;
@@ -20,8 +20,7 @@ export interface Answered<T> {
 
 export interface Upstreams {
   /**
-   * Tries the model's provider, again where that makes sense, then its fallbacks (decisions 6, "Upstreams"). Those that refuse the request are
-   * passed over.
+   * Tries the model's provider, with repetitions, then its fallbacks (decisions 6, "Upstreams"). Fallbacks that refuse the request are skipped.
    * @throws UpstreamError the last failure
    */
   ask<T>(model: Model, signal: LightAbortSignal, attempt: Attempt<T>): Promise<Answered<T>>;
@@ -41,12 +40,12 @@ async function backOff(ms: number, signal: LightAbortSignal): Promise<void> {
   }
 }
 
-/** Whether another attempt or upstream may do better: never for the caller's own fault, nor when nobody waits any more. */
+/** Whether another attempt or upstream may succeed: not for the caller's own fault, and not when nobody waits any more. */
 function mayGoOn(error: unknown): error is UpstreamError {
   return error instanceof UpstreamError && error.fault === 'failed';
 }
 
-/** A fallback that does not take the request: its caller asked another model, and is told of what that one did. */
+/** A fallback refused the request. The caller asked for another model, and gets that model's error. */
 function isRefusedElsewhere(error: unknown, { isFallback }: { isFallback: boolean }): boolean {
   return isFallback && error instanceof UpstreamError && error.fault === 'rejected';
 }
@@ -88,7 +87,7 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
       for (const target of [model, ...models.fallbacks(model.id)]) {
         try {
           for (let tries = 0; ; tries++) {
-            // Looked up each time: a reload may have put another provider in its place.
+            // Looked up each time, because a reload may have replaced the provider.
             const provider = providers.find(target.upstream?.providerId ?? '');
             if (!provider) throw unknownProvider();
             try {
@@ -115,8 +114,8 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
 }
 
 /**
- * Asks the model's provider, again where that may help, then its fallbacks.
- * @throws ApiError invalid_request where the upstream rejected the request itself, UpstreamError for any other fault
+ * Tries the model's provider, with repetitions, then its fallbacks.
+ * @throws ApiError invalid_request if the upstream rejected the request, UpstreamError for any other error
  */
 export async function callUpstream<T>(
   upstreams: Upstreams,
@@ -131,7 +130,7 @@ export async function callUpstream<T>(
   }
 }
 
-/** Reads what an upstream made, which is no fault of the caller's. @throws UpstreamError where it cannot be read: then the fallbacks are asked */
+/** Decodes an upstream's result; an error is not the caller's fault. @throws UpstreamError if it cannot be decoded; then the fallbacks are tried */
 export async function asUpstreamMade<T>(what: 'image' | 'audio', read: () => Promise<T>): Promise<T> {
   try {
     return await read();

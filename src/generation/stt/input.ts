@@ -18,7 +18,7 @@ const NOTHING: SttCapabilities = {
 
 /** A checked request of contract 4.7, defaults filled in; also the job's inputParams (then with `model`, without `seconds`). */
 export interface SttInput {
-  /** As it was given (the bytes of an upload); a reference to the stored file once it is one. */
+  /** As given (the bytes of an upload), or a reference to the stored file. */
   file: string | Uint8Array | { $file: string };
   language: string;
   response_format: 'json' | 'text' | 'srt' | 'vtt';
@@ -28,7 +28,7 @@ export interface SttInput {
   model_inputs?: ModelInputs;
   /** The model for which the file must be decoded here; not in a job's inputParams. */
   reader?: string;
-  /** Whole seconds that are charged; known once the file was looked at. */
+  /** The whole seconds that are charged; set once the file was inspected. */
   seconds?: number;
 }
 
@@ -46,7 +46,7 @@ const NAMES: ReadonlySet<string> = new Set([
 const NAMES_AT_V1: ReadonlySet<string> = new Set([...NAMES, 'prompt', 'temperature']);
 const MAX_PROMPT = 10_000;
 
-/** What a caller at /v1 says besides reaches models that take it. */
+/** Further parameters at /v1 are passed to models that accept them. */
 function readInputs(
   params: Params,
   { modelInputs }: SttCapabilities,
@@ -88,7 +88,7 @@ function readGranularities(params: Params): SttInput['timestamp_granularities'] 
 }
 
 /**
- * What the model cannot do is refused, never dropped.
+ * Refuses what the model does not support; nothing is silently dropped.
  * @throws ApiError invalid_request
  */
 export function checkSttInput(

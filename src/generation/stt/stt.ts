@@ -4,7 +4,7 @@ import type { Model } from '../../models/models.types.js';
 import type { Transcription, SttModel } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
-import { withinSound } from './heard-times.js';
+import { clampTimes } from './clamp-times.js';
 import { easeProgress } from '../pipeline/progress.js';
 import {
   measureInputAudio,
@@ -19,14 +19,14 @@ import { toSrt, toText, toVtt } from './subtitles.js';
 import { checkSttInput, parseSttInput } from './input.js';
 import type { SttInput } from './input.js';
 import { STT } from './kind.js';
-import { priceOfUnits } from '../pipeline/charges.js';
+import { priceOfUnits } from '../pipeline/unit-price.js';
 
 export type SttKindOptions = Pick<
   JobKindOptions,
   'providers' | 'files' | 'inputs' | 'audio' | 'spoken' | 'logger' | 'upstreams'
 >;
 
-/** Four hours: what 25 MB of speech can be, and what a job's time is enough for. */
+/** Four hours: the length of 25 MB of speech, and what a job's time limit allows. */
 const MAX_SECONDS = 14_400;
 const LISTENING_SHARE = 95;
 
@@ -138,17 +138,17 @@ async function listen(
         signal,
         onProgress: report,
       });
-      return withinSound(heard, sound.durationSeconds);
+      return clampTimes(heard, sound.durationSeconds);
     },
   });
 }
 
-/** Long segments are cut between words for subtitles, which are asked for where the model can tell them. */
+/** For subtitles, long segments are cut between words; so word times are requested if the model supports them. */
 function cutsSubtitles({ response_format: format }: SttInput, { capabilities }: SttModel): boolean {
   return capabilities.words && (format === 'srt' || format === 'vtt');
 }
 
-/** Contract 2.9: words only where they were asked for. */
+/** Contract 2.9: words only if they were requested. */
 function shownSegments({ segments }: Transcription, { timestamp_granularities: asked }: SttInput) {
   return segments.map(({ start, end, text, speaker, words }) => ({
     start,

@@ -15,7 +15,7 @@ interface Cue {
   speaker: string | null;
 }
 
-/** What a viewer reads at once: two lines. */
+/** The maximum of a cue: two lines. */
 const MAX_CHARACTERS = 84;
 const MAX_SECONDS = 7;
 const SHORTEST_MS = 1;
@@ -45,7 +45,7 @@ export function toVtt(segments: readonly CueSource[]): string {
   return `WEBVTT\n\n${cues.join('')}`;
 }
 
-/** Cues in order, never empty, never over each other's start, each at least a moment long. */
+/** Cues in order, never empty, never overlapping, each with a minimum duration. */
 function cuesOf(segments: readonly CueSource[]): Cue[] {
   const cues: Cue[] = [];
   for (const part of segments.flatMap(readable)) {
@@ -58,7 +58,7 @@ function cuesOf(segments: readonly CueSource[]): Cue[] {
   return cues;
 }
 
-/** A segment that is too long to be read at once is cut between words, where their times are known. */
+/** Splits a segment that is too long for a cue between words, if their times are known. */
 function readable(segment: CueSource): CueSource[] {
   const fits = segment.text.length <= MAX_CHARACTERS && segment.end - segment.start <= MAX_SECONDS;
   const pieces = fits ? [] : piecesOf(segment);
@@ -83,17 +83,17 @@ interface Piece {
   end: number;
 }
 
-/** Further than this a word's next place in a text is another one of the same letters. */
+/** A word that is found farther away than this in the text is taken to be another occurrence. */
 const NEAR_CHARACTERS = 60;
 const SOMETHING_SAID = /[\p{L}\p{N}]/u;
 
 /**
- * All of the text, from each word to the next, with its signs and spaces: words that upstreams hear often have none. A word that is not in the
- * text is no place to cut at; what no word tells of lasts until the next one, or the segment's end.
+ * Splits the text at its words, with punctuation and spaces, which upstreams' words often lack. A word that is not found in the text is no split
+ * point; text without word times lasts until the next word, or the segment's end.
  */
 function piecesOf({ text, words, ...segment }: CueSource): Piece[] {
   const small = text.toLowerCase();
-  // A few letters get longer: places in it would not be those in the text.
+  // Some letters change their length in lower case, so positions would differ.
   const fold = small.length === text.length ? (some: string) => some.toLowerCase() : (some: string) => some;
   const folded = fold(text);
   const found: { at: number; behind: number; start: number; end: number }[] = [];

@@ -20,7 +20,7 @@ export interface TtsInput {
   voice: string;
   speed: number;
   response_format: (typeof FORMATS_AT_V1)[number];
-  /** As it was given; a reference to the stored file once it is one. */
+  /** As given, or a reference to the stored file. */
   reference_audio?: string | { $file: string };
   /** The model for which the sample must be decoded here; not in a job's inputParams. */
   reader?: string;
@@ -41,7 +41,7 @@ const NAMES: ReadonlySet<string> = new Set([
 
 const NAMES_AT_V1: ReadonlySet<string> = new Set([...NAMES, 'instructions']);
 
-/** The convention's voices, and the preset that each sounds most like. */
+/** OpenAI's voices, with the most similar preset of the contract. */
 const NEAREST: Readonly<Record<string, string>> = {
   alloy: 'alloy',
   ash: 'onyx',
@@ -58,7 +58,7 @@ const NEAREST: Readonly<Record<string, string>> = {
   verse: 'echo',
 };
 
-/** One of the convention's voices where the model has no such: the nearest that it has. */
+/** If the model does not have an OpenAI voice, uses the most similar one that it has. */
 function nearestVoice(voice: string, { voices, presets }: TtsCapabilities): string {
   const nearest = Object.hasOwn(NEAREST, voice) ? NEAREST[voice] : undefined;
   const known = voices ?? presets;
@@ -66,7 +66,7 @@ function nearestVoice(voice: string, { voices, presets }: TtsCapabilities): stri
   return known.includes(nearest) ? nearest : (known[0] ?? voice);
 }
 
-/** What a caller at /v1 says besides; how it is to sound reaches models that take it. */
+/** Further parameters at /v1; `instructions` are passed to models that accept them. */
 function readInputs(
   params: Params,
   { modelInputs }: TtsCapabilities,
@@ -87,7 +87,7 @@ function readText(params: Params): string {
 }
 
 /**
- * What the model cannot do is refused, never dropped.
+ * Refuses what the model does not support; nothing is silently dropped.
  * @throws ApiError invalid_request
  */
 export function checkTtsInput(

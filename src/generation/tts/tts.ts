@@ -16,7 +16,7 @@ import type { SoundInFormat, SoundMade } from '../pipeline/sound-output.js';
 import { checkTtsInput, parseTtsInput } from './input.js';
 import type { TtsInput } from './input.js';
 import { TTS } from './kind.js';
-import { priceOfUnits } from '../pipeline/charges.js';
+import { priceOfUnits } from '../pipeline/unit-price.js';
 
 export type TtsKindOptions = Pick<
   JobKindOptions,
@@ -24,7 +24,7 @@ export type TtsKindOptions = Pick<
 >;
 
 const MAX_SAMPLE_SECONDS = 600;
-/** Speaking counts as this much of a job's progress. */
+/** The upstream's work counts as this much of a job's progress. */
 const SPEAKING_SHARE = 90;
 
 /** POST /audio/speech (contract 4.6). */
@@ -91,7 +91,7 @@ async function run(options: TtsKindOptions, context: JobContext, work: Work): Pr
   }
 }
 
-/** The others are made here of one that every model knows. */
+/** Other formats are converted from one that every model supports. */
 const askedFormat = (format: TtsInput['response_format']): string =>
   format === 'flac' || format === 'pcm' ? 'wav' : format;
 
@@ -138,7 +138,7 @@ async function speak(
   }
 }
 
-/** What a model tells of its speech so that a transcription recognises it (only the sandbox does). */
+/** The fingerprint of a model's speech, by which a transcription recognises it (the sandbox only). */
 interface SpeechKnown {
   known: KnownSpeech | null;
 }

@@ -11,7 +11,7 @@ const ASPECT_RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4'] as const;
 const FPS = [30, 60] as const;
 const MAX_PROMPT = 32_000;
 const MAX_SECONDS = 60;
-/** Of a model that does not say what it can do. */
+/** The default capabilities of a model. */
 const PLAIN: VideoCapabilities = {
   modes: ['text_to_video', 'image_to_video'],
   settings: () => ({ ...PLAIN_SETTINGS, durations: null, resolutions: null, aspectRatios: null }),
@@ -31,7 +31,7 @@ export interface VideoInput {
   mode: VideoMode;
   source_image?: Source;
   source_video?: Source;
-  /** Until `source_video` was checked: the model for which it must be readable here. */
+  /** Set until `source_video` was checked: the model for which it must be decoded here. */
   reader?: string;
   negative_prompt?: string;
   /** Absent: random. */
@@ -61,7 +61,7 @@ const SOURCE_OF = {
   video_to_video: 'source_video',
 } as const;
 
-/** The contract's default, or the nearest that the model makes. */
+/** The contract's default, or the supported value nearest to it. */
 function readDuration(params: Params, model: Model, { durations }: VideoSettings): number {
   const max = Math.min(MAX_SECONDS, model.maxDurationSeconds ?? MAX_SECONDS);
   const message = `duration_seconds must be between 1 and ${max}`;
@@ -72,7 +72,7 @@ function readDuration(params: Params, model: Model, { durations }: VideoSettings
   return nearest ?? usual;
 }
 
-/** A default that the model does not know gives way to its own first. */
+/** If the model does not support the default, its own first value is used. */
 function usualOf<Word extends string>(
   words: readonly Word[],
   usual: Word,
@@ -82,7 +82,7 @@ function usualOf<Word extends string>(
   return words.find((word) => word === known[0]) ?? usual;
 }
 
-/** The source that the mode needs; the others are refused. */
+/** Reads the source that the mode needs; other sources are refused. */
 function readSource(params: Params, mode: VideoMode): Pick<VideoInput, 'source_image' | 'source_video'> {
   const needed = SOURCE_OF[mode];
   for (const name of ['source_image', 'source_video'] as const) {
@@ -108,7 +108,7 @@ function readFps(params: Params): VideoInput['fps'] {
 }
 
 /**
- * What the model cannot do is refused, never dropped.
+ * Refuses what the model does not support; nothing is silently dropped.
  * @throws ApiError invalid_request
  */
 export function checkVideoInput(
@@ -168,7 +168,7 @@ export function parseVideoInput(
     loop: params.flag('loop', false),
   };
   checkVideoInput(input, { model, can });
-  // By default it is on, so that only a caller's own wish can be refused.
+  // It is on by default, so only an explicit request for it can be refused.
   if (input.prompt_optimizer && !settings.promptOptimizer)
     throw invalid(`Model ${model.id} does not support prompt_optimizer`, 'prompt_optimizer');
   return input;

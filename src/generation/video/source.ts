@@ -39,7 +39,7 @@ interface Wanted {
 
 const stored = (file: StoredFile): StoredSource => ({ reference: fileReference(file), fileId: file.id });
 
-/** Fetches a source image and judges it by its content and header, undecoded. @throws ApiError */
+/** Downloads a source image and checks its content and header, without decoding. @throws ApiError */
 export async function storeSourceImage(
   { inputs, files, imaging }: SourceOptions,
   { principal: { orgId, plan }, signal }: CallContext,
@@ -61,7 +61,7 @@ export async function storeSourceImage(
 }
 
 /**
- * Fetches a source video and judges it by its container.
+ * Downloads a source video and checks its container.
  * @param wanted `reader`: the model for which it must be decoded here
  * @throws ApiError
  */

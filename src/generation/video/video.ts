@@ -25,7 +25,7 @@ export type VideoKindOptions = Pick<
   'providers' | 'files' | 'inputs' | 'imaging' | 'video' | 'logger' | 'upstreams'
 >;
 
-/** Filming counts as this much of a job's progress. */
+/** The upstream's work counts as this much of a job's progress. */
 const FILMING_SHARE = 95;
 
 /** POST /videos/generations (contract 4.4). */
@@ -180,7 +180,7 @@ function bytesOf(made: Made | undefined): Uint8Array {
   throw new UpstreamError('Upstream made no video', { status: null, retryable: false });
 }
 
-/** An upstream's video is looked at before it is believed; the fallbacks are asked where it is none. */
+/** Checks an upstream's video; if it is not a video, the fallbacks are tried. */
 async function factsOf(video: Video, bytes: Uint8Array, signal: AbortSignal): Promise<VideoFacts> {
   try {
     const facts = await video.probe(bytes, { signal });

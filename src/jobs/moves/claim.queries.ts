@@ -12,18 +12,18 @@ const TAKE = {
 };
 const TAKEN = 'SELECT penstock_jobs_taken()';
 
-/** What a worker can take of one tool. */
+/** How many jobs of one tool a worker can claim. */
 export interface ClaimSlot {
   tool: Tool;
   free: number;
-  /** Places beyond, for organisations of whose jobs none is being worked on. */
+  /** Further places, for organisations without a running job. */
   forNewcomers: number;
   timeLimitMs: number;
 }
 
 export interface ClaimedJob {
   job: Job;
-  /** Until the job's deadline, by the database's clock; may be negative. */
+  /** Time until the job's deadline, by the database's clock; may be negative. */
   remainingMs: number;
   /** Engine → reference, from earlier attempts. */
   orders: Record<string, string>;
@@ -32,7 +32,7 @@ export interface ClaimedJob {
 export interface Claiming {
   workerId: string;
   slots: ClaimSlot[];
-  /** Jobs in the worker's hands that hold no place: they do not count as being worked on. */
+  /** Jobs of this worker that hold no permit; they do not count as running. */
   resting: string[];
   leaseMs: number;
 }
@@ -55,16 +55,16 @@ function toClaimed(row: ClaimedRow): ClaimedJob {
   return { job: toJob(row), remainingMs: row.remaining_ms, orders: row.orders ?? {} };
 }
 
-/** A claim whose jobs are known before it is committed. */
+/** A claim whose jobs are returned before it is committed. */
 export interface EarlyClaim {
   jobs: Promise<ClaimedJob[]>;
-  /** False where it came to nothing, or nobody knows: then nothing may be written for these attempts. Never rejects. */
+  /** Whether the claim was committed. False also if that is unknown; then nothing may be written for these attempts. Never rejects. */
   held: Promise<boolean>;
 }
 
 /**
- * pending → processing, round-robin over organisations within each tool, with a lease and a new fence. The jobs are told while their rows
- * are locked and before their move is on the disk, so that work can begin meanwhile. What it leads to is written only where the claim is `held`.
+ * pending → processing, round-robin over organisations within each tool, with a lease and a new fence. Returns the jobs while their rows are
+ * locked and before the commit is on the disk, so that work can begin in the meantime. Results are written only if the claim is `held`.
  */
 export function takeJobs(sql: DedicatedSql, claiming: Claiming): EarlyClaim {
   const { rows, committed } = sql.early<ClaimedRow>(TAKE, valuesOf(claiming), TAKEN);

@@ -11,7 +11,7 @@ function toVector(amounts: Amounts): number[] {
   return BUCKETS.map((bucket) => amounts[bucket] ?? 0);
 }
 
-/** The first `{"$file"}` of an output that names the id: with its extension, so that it can be signed without a query. */
+/** The first `{"$file"}` of an output with the id. It has the extension, so it can be signed without a query. */
 function findFile(value: unknown, fileId: string): { $file: string } | null {
   if (typeof value !== 'object' || value === null) return null;
   if ('$file' in value && typeof value.$file === 'string') {
@@ -38,23 +38,23 @@ function toItem({ job, outcome }: Completion): Record<string, unknown> {
     result: outcome.result,
     amounts: toVector(outcome.amounts),
     fileIds: outcome.fileIds,
-    // The bucket whose units `generation.completed` tells (contract 6.1).
+    // The bucket whose units `generation.completed` reports (contract 6.1).
     unitType: KIND[job.tool].pricing.bucket,
     outputUrl: outputFileId === null ? null : findFile([outcome.outputData, outcome.result], outputFileId),
   };
 }
 
-/** Completions of different lanes wait for neither each other's balances nor each other's disk. */
+/** Completions are written in this many parallel lanes, which do not wait for each other's locks or disk flushes. */
 const LANES = 2;
 
-/** The same for every job of an organisation: two batches never want one balance. */
+/** The lane of an organisation: always the same, so that two batches never lock the same balance. */
 function laneOf(orgId: string): number {
   return orgId.charCodeAt(orgId.length - 1) % LANES;
 }
 
 /**
- * processing → completed with its settlement, in one transaction that the completions of the moment share. Answers false where the
- * attempt was not the worker's any more: then nothing was written and nothing charged.
+ * processing → completed with its settlement. Simultaneous completions share one transaction. Returns false if the attempt had lost the job: then
+ * nothing was written and nothing charged.
  */
 export function createCompletion(
   database: Pick<Database, 'system'>,

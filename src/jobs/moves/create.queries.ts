@@ -6,7 +6,7 @@ import type { Job, NewJob } from '../jobs.types.js';
 
 const CREATE = { name: 'jobs_create', text: 'SELECT penstock_jobs_create($1) AS answers' };
 
-/** Nobody knows when one of the organisation's jobs ends; this is how long a client should wait before it tries again. */
+/** How long a client should wait before it tries again; nobody knows when one of the organisation's jobs ends. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** Unfinished jobs up to the limit. */
@@ -101,7 +101,7 @@ export function createJobCreation(database: Pick<Database, 'system'>): (input: N
     maxBatch: 32,
     retryable: wasRolledBack,
     async run(inputs) {
-      // In the order of organisations: every batch of the product locks balances in it.
+      // Sorted by organisation: every batch locks balances in this order.
       const sorted = inputs.toSorted(byOrganisation);
       const values = [JSON.stringify(sorted.map(toItem))];
       const [row] = await database.system.query<{ answers: Answer[] }>(CREATE, values);

@@ -14,7 +14,7 @@ const FORGET = {
   text: 'WITH gone AS (DELETE FROM jobs WHERE id = ANY ($1) AND completed_at IS NOT NULL RETURNING 1) SELECT count(*)::int AS n FROM gone',
 };
 
-/** Finished jobs older than that, oldest first. */
+/** Finished jobs older than the given number of days, oldest first. */
 export async function findExpired(
   sql: Sql,
   days: number,

@@ -11,7 +11,7 @@ const CANCEL = {
   text: `SELECT c.moved, ${JOB_COLUMNS.replace(/\w+/g, '(c.job).$&')} FROM penstock_job_cancel($1, $2) c`,
 };
 
-/** processing → failed; the reservation is given back. Answers false where the attempt was not the worker's any more. */
+/** processing → failed; releases the reservation. Returns false if the attempt had lost the job. */
 export async function failJob(
   sql: Sql,
   failure: { workerId: string; attempt: Attempt; message: string; code: ErrorCode },
@@ -27,7 +27,7 @@ export async function failJob(
   return row?.moved === true;
 }
 
-/** pending or processing → cancelled; the reservation is given back. `moved` is false for a finished job, null is an unknown one. */
+/** pending or processing → cancelled; releases the reservation. `moved` is false for a finished job; null for an unknown one. */
 export async function cancelJob(
   sql: Sql,
   orgId: string,

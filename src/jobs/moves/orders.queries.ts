@@ -13,7 +13,7 @@ export interface Order {
   reference: string;
 }
 
-/** Notes an order of a running attempt. Answers false where the attempt was not the worker's any more. */
+/** Stores an order of a running attempt. Returns false if the attempt had lost the job. */
 export async function noteOrder(
   sql: Sql,
   { workerId, attempt, engine, reference }: Order & { workerId: string; attempt: Attempt },
@@ -23,14 +23,14 @@ export async function noteOrder(
   return row?.noted === true;
 }
 
-/** Forgets the orders of a job that its own worker ended as failed: nothing is left to take back. */
+/** Deletes the orders of a job that failed at the upstream: nothing is left to cancel. */
 export async function forgetOrders(sql: Sql, jobId: string): Promise<void> {
   await sql.query(FORGET, [jobId]);
 }
 
 /**
- * Orders of jobs that were cancelled or failed at least so long ago and whose worker did not take them back: each is answered once, to one
- * worker.
+ * Takes orders of jobs that were cancelled or failed at least this long ago and whose worker did not cancel them. Each order is returned once, to
+ * one worker.
  */
 export async function takeLeftOrders(
   sql: Sql,
@@ -44,7 +44,7 @@ export async function takeLeftOrders(
   );
 }
 
-/** Forgets an order, unless another took its place. */
+/** Deletes an order, unless another has replaced it. */
 export async function forgetOrder(sql: Sql, jobId: string, { engine, reference }: Order): Promise<void> {
   await sql.query(WITHDRAWN, [jobId, engine, reference]);
 }

@@ -25,18 +25,18 @@ export async function requeueJobs(sql: Sql, workerId: string, attempts: Attempt[
   return rows.map(({ id }) => id);
 }
 
-/** What a sweep found. */
+/** The result of a sweep. */
 export interface Swept {
   moved: number;
   /** Jobs wait to be claimed. */
   pending: boolean;
-  /** Orders at upstreams may have to be taken back. */
+  /** Upstream orders may have to be cancelled. */
   orders: boolean;
 }
 
 /**
- * processing → pending (lease lost), or failed (third attempt, or time over), at most 200 jobs; and a look at what there is to do, so that
- * an idle worker asks for nothing more.
+ * processing → pending (lease lost), or failed (third attempt, or time over), at most 200 jobs. Also returns what there is to do, so that an idle
+ * worker sends no further query.
  */
 export async function sweepJobs(sql: Sql): Promise<Swept> {
   const [row] = await sql.query<Swept>(SWEEP, [MAX_ATTEMPTS]);

@@ -1,13 +1,13 @@
 import type { Sql } from '../../database/database.types.js';
 import type { Job } from '../jobs.types.js';
 
-/** The right to write for one attempt: it holds while the row's fence and worker are these. */
+/** Identifies one attempt. It may write while the row has this fence and this worker. */
 export type Attempt = Pick<Job, 'id' | 'fence'>;
 
 const RENEW = { name: 'jobs_renew', text: 'SELECT penstock_jobs_renew($1, $2, $3, $4) AS id' };
 const PROGRESS = { name: 'jobs_progress', text: 'SELECT penstock_jobs_progress($1, $2, $3, $4)' };
 
-/** Prolongs leases. Answers the ids that are still the worker's; every other attempt is lost. */
+/** Renews leases. Returns the ids that this worker still holds; every other attempt has lost its job. */
 export async function renewLeases(
   sql: Sql,
   options: { workerId: string; attempts: Attempt[]; leaseMs: number },
@@ -19,7 +19,7 @@ export async function renewLeases(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Writes progress (whole percents), never down; attempts that are not the worker's any more change nothing. */
+/** Writes progress (whole percents), never downwards. Attempts that have lost their job change nothing. */
 export async function writeProgress(
   sql: Sql,
   workerId: string,

@@ -11,14 +11,14 @@ import {
   thinkingOf,
   thinkingOptions,
 } from './claude.js';
-import { refuse } from './dropped.js';
+import { refuse } from './dropped-settings.js';
 import type { FeatureOptions, FormatAsked, NativeProvider, Variables } from './native-provider.types.js';
 
 type ToolMessage = Extract<LanguageModelV4Message, { role: 'tool' }>;
 
 const isTool = (part: { type: string }): boolean => part.type === 'tool-call' || part.type === 'tool-result';
 
-/** Calls of an assistant and answers to them, in words. */
+/** Converts tool calls and results to text. */
 function told(message: LanguageModelV4Message): LanguageModelV4Message {
   if (message.role === 'assistant')
     return {
@@ -42,8 +42,8 @@ function answersOf({ content }: ToolMessage): { type: 'text'; text: string }[] {
 }
 
 /**
- * It takes calls and answers of tools only where tools are offered, and its package leaves them out otherwise: an agent's last round would
- * not know what its tools found. Then they are told in words.
+ * Bedrock accepts tool calls and results only if the request offers tools; its package leaves them out otherwise, and an agent's last round would
+ * not see the results. So they are then converted to text.
  */
 function withToolsAsText(
   prompt: LanguageModelV4Prompt,
@@ -56,7 +56,7 @@ function withToolsAsText(
 
 const isSet = (value: string | undefined): value is string => value !== undefined && value.trim() !== '';
 
-/** AWS signs with more than one value; undefined where the environment has none. */
+/** AWS credentials of the environment; undefined if there are none. */
 function credentialsOf(env: Variables): UpstreamSettings['aws'] {
   const { AWS_REGION: region, AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret } = env;
   const session = env['AWS_SESSION_TOKEN'];
@@ -69,7 +69,7 @@ function credentialsOf(env: Variables): UpstreamSettings['aws'] {
   };
 }
 
-/** Amazon's own model that takes no cap where it is to think hard: its package leaves the cap out. */
+/** Amazon's Nova 2 with high effort accepts no maximum of tokens: its package leaves `maxTokens` out. */
 const takesNoCap = ({ modelId, body }: ChatCall): boolean =>
   modelId.includes('amazon.nova-2-lite') &&
   ['high', 'xhigh', 'max'].includes(body['reasoning_effort'] as string);
@@ -82,21 +82,21 @@ async function optionsOf(call: ChatCall): Promise<FeatureOptions> {
   checkBesideThinking(call, thinking);
   return {
     ...thinkingOptions(call, thinking),
-    // Also where the model thinks as it sees fit: a package that does not know it yet would choose a budget.
+    // Also for adaptive thinking: a package that does not know the model yet would choose a budget.
     ...(thinking !== null && thinking.type !== 'none'
       ? { providerOptions: { amazonBedrock: { reasoningConfig: thinking } } }
       : {}),
   };
 }
 
-/** A caller's tools are left out where it forbids them: the schema is one tool more, and a call of any is demanded. */
+/** Leaves the caller's tools out if it forbids calls: the package offers the schema as a further tool and requires a call of some tool. */
 function formatOf(asked: FormatAsked): FormatAsked {
   const format = formatBySchema(asked);
   const forbidden = asked.responseFormat?.type === 'json' && asked.toolChoice?.type === 'none';
   return forbidden ? { responseFormat: format.responseFormat } : format;
 }
 
-/** The word for `dimensions` of each family of models is its maker's. */
+/** The parameter for `dimensions` depends on the family of models. */
 function dimensionsName(modelId: string): string {
   if (modelId.includes('cohere.embed-')) return 'outputDimension';
   return modelId.includes('amazon.nova-') ? 'embeddingDimension' : 'dimensions';
@@ -139,7 +139,7 @@ export const amazonBedrock: NativeProvider = {
   },
   image: {
     takesSeed: () => true,
-    // Its package leaves out a seed that is falsy: zero goes as an object, which JSON writes as the number that it holds.
+    // Its package leaves out a falsy seed. So zero is passed as a Number object, which JSON writes as 0.
     seed: (seed) => (seed === 0 ? (Object(0) as number) : seed),
     unwanted: { inputs: { negative_prompt: 'negativeText' } },
   },

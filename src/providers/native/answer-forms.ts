@@ -1,15 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isEventStream } from '../convention/assembled.js';
 import { fromItsBeginning } from '../openai-compatible/answer-beginning.js';
-import { withoutSilentEvents, withoutSilentMessages } from './silent-events.js';
+import { withoutEmptyEvents, withoutEmptyMessages } from './empty-events.js';
 
-/** How an answer comes: in one piece, or as a stream of events. */
+/** The form of an answer: whole, or a stream of events. */
 export type AnswerForm = 'whole' | 'streamed';
 
 /** A request that a package sends for a chat. */
 interface Asked {
   wanted: AnswerForm;
-  /** What came in the other form, for the package's other method to read. */
+  /** An answer in the other form, to be read by the package's other method. */
   came: Response | null;
 }
 
@@ -22,11 +22,11 @@ const TYPES = {
 } as const;
 type Kind = keyof typeof TYPES;
 
-/** So many characters are needed to tell an event's field. */
+/** Characters that are needed to recognise an event's field. */
 const FIELD_LENGTH = 6;
 const [BRACE, BRACKET] = [0x7b, 0x5b];
 
-/** What an answer is by its first bytes: null where it is nothing that a package reads, undefined where they do not say yet. */
+/** Detects an answer's form by its first bytes. Null: no form that packages read. Undefined: more bytes are needed. */
 function kindOf(bytes: Buffer): Kind | null | undefined {
   // The length of the first message, which never reaches 16 MB.
   if (bytes[0] === 0) return 'frames';
@@ -38,7 +38,7 @@ function kindOf(bytes: Buffer): Kind | null | undefined {
   return text.length < FIELD_LENGTH ? undefined : null;
 }
 
-/** An answer with its first bytes looked at, and what they tell. */
+/** Detects the form of an answer, and returns it with its first bytes put back. */
 async function judged(answer: Response, body: ReadableStream<Uint8Array>): Promise<[Kind | null, Response]> {
   const reader = body.getReader();
   let head: Buffer = Buffer.alloc(0);
@@ -75,14 +75,14 @@ function withBody(
   return new Response(body, { status, statusText, headers });
 }
 
-/** A list in the place of an answer: of one, as some gateways wrap each; of several, which are the events of a stream. */
+/** Unwraps a JSON list: one item is an answer (some gateways wrap each one), several are the events of a stream. */
 async function unlisted(answer: Response): Promise<[Kind, Response]> {
   const text = await answer.text();
   let parsed: unknown = null;
   try {
     parsed = JSON.parse(text);
   } catch {
-    // The package says so.
+    // Invalid JSON: the package reports it.
   }
   if (!Array.isArray(parsed) || parsed.length === 0) return ['whole', withBody(answer, text, 'whole')];
   const [first, ...others] = parsed.map((item: unknown) => JSON.stringify(item));
@@ -97,13 +97,13 @@ async function readable(answer: Response): Promise<[AnswerForm | null, Response]
   if (kind === null) return [null, begun];
   const [form, ready] = kind === 'whole' ? await unlisted(begun) : [kind, begun];
   if (form === 'whole') return ['whole', ready];
-  const silenceless = form === 'frames' ? withoutSilentMessages() : withoutSilentEvents();
+  const silenceless = form === 'frames' ? withoutEmptyMessages() : withoutEmptyEvents();
   return ['streamed', withBody(ready, ready.body!.pipeThrough(silenceless), form)];
 }
 
 /**
- * The `fetch` of a package whose answers to chats are judged by what they are, whatever their headers say. One in the form that was not asked
- * for is kept for {@link inEitherForm}.
+ * A `fetch` for packages that detects the form of chat answers by their content, whatever their headers say. An answer in the other form is kept
+ * for {@link inEitherForm}.
  */
 export function readByContent(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
@@ -124,8 +124,8 @@ export function readByContent(fetch: typeof globalThis.fetch): typeof globalThis
 }
 
 /**
- * Asks a package for an answer in one form, and reads it as the other where it comes so: the package is then given the answer that came,
- * and sends nothing.
+ * Requests an answer in one form by a package. If it arrives in the other form, calls the package's other method, which gets that answer and
+ * sends no request.
  */
 export async function inEitherForm<T>(wanted: AnswerForm, ways: Record<AnswerForm, () => Promise<T>>) {
   const call: Asked = { wanted, came: null };

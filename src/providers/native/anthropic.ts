@@ -1,4 +1,4 @@
-import { refuse } from './dropped.js';
+import { refuse } from './dropped-settings.js';
 import { withoutBlankTexts } from './blank-texts.js';
 import { UNKNOWN_TO_MAKERS, usesFeature } from './chat-features.js';
 import {
@@ -15,15 +15,15 @@ import type { FeatureOptions, FormatAsked, NativeProvider } from './native-provi
 const LAST_EVENT = new TextEncoder().encode('\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n');
 
 /**
- * Closes its streams with their last event where the connection ended without it. Its package says how an answer ended only with
- * that event, although the maker tells it in the one before: an answer whose reason was told is whole, and one without stays cut off.
+ * Adds the last event to streams whose connection ended without it. Anthropic sends the stop reason in the event before, but its package reports
+ * it only with the last event. An answer with a stop reason is complete; one without stays cut off.
  */
 function withEndedStreams(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const answer = await fetch(input, init);
     const { body, ok, status, statusText, headers } = answer;
     if (body === null || !ok || !(headers.get('content-type') ?? '').includes('event-stream')) return answer;
-    // A second one changes nothing: nobody reads on behind the first.
+    // A second last event has no effect: the package stops reading after the first.
     const closing = new TransformStream<Uint8Array, Uint8Array>({
       flush: (controller) => controller.enqueue(LAST_EVENT),
     });
@@ -31,7 +31,7 @@ function withEndedStreams(fetch: typeof globalThis.fetch): typeof globalThis.fet
   };
 }
 
-/** With a budget to think with, it can be held neither to a tool nor to a schema that it has to call a tool for. @throws UpstreamError rejected */
+/** With a thinking budget it supports neither a required tool call nor a schema that is emulated by a tool. @throws UpstreamError rejected */
 async function checkBesideBudget(
   modelId: string,
   { responseFormat: format, toolChoice }: FormatAsked,
@@ -78,7 +78,7 @@ export const anthropic: NativeProvider = {
   chat: {
     lacks: [...UNKNOWN_TO_MAKERS, 'frequency_penalty', 'presence_penalty', 'seed', 'image_url.detail'],
     check: checkTemperature,
-    // Where the caller forbids tools, the package leaves them out by itself, and only where it has to: what was called before stays known.
+    // If the caller forbids tools, the package itself leaves them out when needed, so that earlier calls stay valid.
     format: formatBySchema,
     options: optionsOf,
     prompt: withoutBlankTexts,

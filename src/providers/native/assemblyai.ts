@@ -2,7 +2,7 @@ import { requestBelow } from './held-orders.js';
 import type { NativeProvider } from './native-provider.types.js';
 import { wordsIn } from './spoken-words.js';
 
-/** Its times are in these: how many make a second. */
+/** Its times are in milliseconds. */
 const MILLISECONDS = 1000;
 
 /** AssemblyAI. */

@@ -1,7 +1,7 @@
 import { createOpenAiVideo } from '../openai-compatible/openai-video.js';
 import type { NativeProvider } from './native-provider.types.js';
 
-/** OpenAI's models in an Azure resource. They are deployments with names of the operator's: PROVIDERS_FILE lists them. */
+/** OpenAI's models in an Azure resource. They are deployments named by the operator, who lists them in PROVIDERS_FILE. */
 export const azure: NativeProvider = {
   id: 'azure',
   variables: ['AZURE_API_KEY', 'AZURE_RESOURCE_NAME'],

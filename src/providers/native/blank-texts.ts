@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 
-/** What a tool said that said nothing. */
+/** Stands for an empty tool result. */
 const NO_OUTPUT = '(no output)';
 
 const isBlank = (text: string): boolean => text.trim() === '';
@@ -22,15 +22,15 @@ function withoutBlanks(message: LanguageModelV4Message): LanguageModelV4Message[
   return content.length === 0 ? [] : [{ ...message, content } as LanguageModelV4Message];
 }
 
-/** The end of an answer that the model is to go on with. */
+/** Trims the end of an assistant's message that the model shall continue. */
 function withoutTrailingBlanks(message: LanguageModelV4Message | undefined): void {
   const last = message?.role === 'assistant' ? message.content.at(-1) : undefined;
   if (last?.type === 'text') last.text = last.text.trimEnd();
 }
 
 /**
- * A prompt for makers that refuse a request for a text that is empty or blank, or an answer to go on with that ends in a blank. One of nothing
- * else stays, and is refused.
+ * Removes empty and blank texts from a prompt, for providers that refuse them or an assistant's message that ends in a blank. A prompt with
+ * nothing else stays unchanged, and is refused.
  */
 export function withoutBlankTexts(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
   const left = prompt.flatMap(withoutBlanks);

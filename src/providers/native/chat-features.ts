@@ -1,11 +1,11 @@
 import type { ChatCall } from '../providers.types.js';
-import { refuse } from './dropped.js';
+import { refuse } from './dropped-settings.js';
 import type { ChatWays } from './native-provider.types.js';
 import { isReasoning, partsOf } from './v4-prompt.js';
 
 type Body = ChatCall['body'];
 
-/** What of the convention changes an answer, in the words of a refusal, and whether a request uses it. */
+/** Features that change an answer, by their name in an error message, with a check whether a request uses them. */
 const USED = {
   frequency_penalty: (body: Body) => Number(body['frequency_penalty'] ?? 0) !== 0,
   presence_penalty: (body: Body) => Number(body['presence_penalty'] ?? 0) !== 0,
@@ -25,10 +25,10 @@ const USED = {
 
 export type ChatFeature = keyof typeof USED;
 
-/** How closely makers look at pictures by themselves. */
+/** Values of `detail` that equal the providers' default. */
 const USUAL_DETAILS: ReadonlySet<unknown> = new Set([undefined, null, 'auto', 'high']);
 
-/** Whether a message of the role has a picture; `coarse`: one to be looked at less closely than makers do. */
+/** Whether a message of the role has an image; `coarse`: one with less detail than the default. */
 function hasPicture({ messages }: ChatCall['body'], wanted: { role?: string; coarse?: true }): boolean {
   return (messages as Record<string, unknown>[]).some(
     ({ role, content }) =>
@@ -40,9 +40,9 @@ function hasPicture({ messages }: ChatCall['body'], wanted: { role?: string; coa
   );
 }
 
-/** How a model chooses its words, and how many. */
+/** Parameters of sampling and length. */
 export const SAMPLES = ['logprobs', 'top_logprobs', 'logit_bias', 'verbosity'] as const;
-/** What no maker's own form has. */
+/** Features that no native API has. */
 export const UNKNOWN_TO_MAKERS = [
   ...SAMPLES,
   'prediction',
@@ -53,7 +53,7 @@ export const UNKNOWN_TO_MAKERS = [
 ] as const;
 
 /**
- * Refuses what would silently be left out.
+ * Refuses features that would silently be left out.
  * @throws UpstreamError rejected `Model <name> does not support <parameter>`
  */
 export function checkChatFeatures(

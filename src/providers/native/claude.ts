@@ -1,10 +1,10 @@
 import type { ChatCall } from '../providers.types.js';
-import { refuse } from './dropped.js';
+import { refuse } from './dropped-settings.js';
 import type { FeatureOptions, FormatAsked } from './native-provider.types.js';
 
-/** The least that Claude may be given to think with. */
+/** The minimum of a Claude's thinking budget. */
 const LEAST_TOKENS = 1024;
-/** How much of an answer's cap is there for thinking. */
+/** The thinking budget as a part of the maximum of tokens, by effort. */
 const SHARES: Readonly<Record<string, number>> = {
   minimal: 0.1,
   low: 0.2,
@@ -14,14 +14,14 @@ const SHARES: Readonly<Record<string, number>> = {
   max: 0.95,
 };
 
-/** How a Claude is told to think, in its packages' words; `none`: as little as one that was not asked to. */
+/** A Claude's thinking, as its packages take it; `none`: no thinking. */
 export type Thinking = { type: 'enabled'; budgetTokens: number } | { type: 'adaptive' } | { type: 'none' };
 
 /**
- * What `reasoning_effort` is to a Claude; null where it asks for nothing. The budget is a part of the cap, as a call
- * may cost no more than was reserved for it: left to themselves, the packages take a share of what the model can do at most. Where the
- * credits or the window leave no room for the least budget, it goes without: the call is as good as with more of them.
- * @throws UpstreamError rejected, where the caller's own cap leaves no room for it
+ * Converts `reasoning_effort` for a Claude; null if it is not set. The budget is a part of the reserved maximum, because a call may not cost more
+ * than was reserved (by default the packages take a part of the model's own maximum). If credits or the context window leave no room for the
+ * minimum budget, the model answers without thinking.
+ * @throws UpstreamError rejected, if the caller's own `max_tokens` leaves no room for it
  */
 export async function thinkingOf(call: ChatCall): Promise<Thinking | null> {
   const { modelId, maxTokens, askedTokens = maxTokens, body } = call;
@@ -35,12 +35,12 @@ export async function thinkingOf(call: ChatCall): Promise<Thinking | null> {
   return { type: 'enabled', budgetTokens: Math.max(LEAST_TOKENS, Math.floor(maxTokens * share)) };
 }
 
-/** What a Claude takes no other value of while it thinks: the contract's default and the maker's own, which both ask for nothing. */
+/** The only values that a thinking Claude accepts: the contract's default and Anthropic's. */
 const USUAL: Readonly<Record<string, readonly unknown[]>> = { temperature: [0.7, 1], top_p: [1] };
 
 /**
- * Refuses what a Claude cannot do while it thinks, before it is asked: its packages leave that out, and say so only beside an answer that
- * was paid for.
+ * Refuses what a Claude does not support while it thinks, before the request is sent. Its packages would leave it out, and report that only
+ * together with an answer that is already paid for.
  * @throws UpstreamError rejected
  */
 export function checkBesideThinking(
@@ -53,29 +53,29 @@ export function checkBesideThinking(
       refuse(modelId, `${name} beside reasoning_effort`);
 }
 
-/** What changes in a call where a Claude is to think. */
+/** The options of a call in which a Claude thinks. */
 export function thinkingOptions(
   { maxTokens }: Pick<ChatCall, 'maxTokens'>,
   thinking: Thinking | null,
 ): FeatureOptions {
   if (thinking === null) return {};
   return {
-    // The packages add the budget to it: what they send is the cap that was reserved.
+    // The packages add the budget to this value, so they send the reserved maximum.
     ...(thinking.type === 'enabled' ? { maxOutputTokens: maxTokens - thinking.budgetTokens } : {}),
     ...(thinking.type === 'adaptive' ? {} : { reasoning: 'provider-default' }),
-    // One that thinks is told none; what is left of them here asks for nothing.
+    // A thinking Claude gets no temperature; the remaining values are defaults.
     ...(thinking.type === 'none' ? {} : { temperature: undefined }),
   };
 }
 
-/** A Claude's temperatures end at 1: its packages would send that instead. @throws UpstreamError rejected */
+/** A Claude's temperature is at most 1; its packages would reduce a higher one to 1. @throws UpstreamError rejected */
 export function checkTemperature({ modelId, body }: Pick<ChatCall, 'modelId' | 'body'>): void {
   if (Number(body['temperature'] ?? 0) > 1) refuse(modelId, 'temperature above 1');
 }
 
 /**
- * The format with the tools beside it. `json_object` of models that want a schema is one that any object fits; their packages offer it as
- * one tool more and demand a call of any: so the format is left out where the caller demands a call of its own tools.
+ * The response format, with the tools. For models that need a schema, `json_object` becomes a schema that accepts any object. Their packages
+ * offer the schema as a further tool and require a call of some tool; so the format is left out if the caller requires a call of its own tools.
  */
 export function formatBySchema(asked: FormatAsked): FormatAsked {
   const { responseFormat: format, ...tools } = asked;

@@ -8,14 +8,14 @@ export const cohere: NativeProvider = {
   baseUrl: () => 'https://api.cohere.com/v2',
   convention: false,
   outputCap: 'max_tokens',
-  types: ['chat', 'embedding'],
+  types: ['chat', 'embedding', 'rerank'],
   package: {
     load: async (settings) => (await import('@ai-sdk/cohere')).createCohere(settings),
-    does: ['chat', 'embedding'],
+    does: ['chat', 'embedding', 'rerank'],
   },
   chat: {
     lacks: [...UNKNOWN_TO_MAKERS, 'parallel_tool_calls'],
-    // No other maker has a word for it.
+    // No other provider has this option.
     pictureOptions: (detail) => ({ cohere: { detail } }),
   },
   dimensionsName: () => 'outputDimension',

@@ -4,13 +4,13 @@ import type { Fields } from '../predictions/api-client.js';
 import type { NativeProvider } from './native-provider.types.js';
 import { wordsIn } from './spoken-words.js';
 
-/** Its families of voices take a voice; any longer name (`aura-2-thalia-en`) is one voice itself. */
+/** Models that take a voice. Any longer name (`aura-2-thalia-en`) is a voice itself. */
 const FAMILIES = /^aura(-2)?$/;
 
 const hasResults = (body: unknown): body is { results: Fields } =>
   isFields(body) && isFields(body['results']);
 
-/** The likeliest reading of the first channel. */
+/** The most likely transcript of the first channel. */
 function bestOf({ channels }: Fields): unknown {
   const channel: unknown = Array.isArray(channels) ? channels[0] : undefined;
   return isFields(channel) && Array.isArray(channel['alternatives']) ? channel['alternatives'][0] : undefined;
@@ -51,7 +51,7 @@ export const deepgram: NativeProvider = {
     }),
     words: (body) => (hasResults(body) ? wordsIn(bestOf(body.results)) : []),
     check(body) {
-      // Its package takes any object for silence.
+      // Its package reads any other object as silence.
       if (!hasResults(body)) throw brokenAnswer('no transcript');
     },
   },

@@ -1,6 +1,6 @@
 import type { NativeProvider } from './native-provider.types.js';
 
-/** DeepSeek. It speaks the convention. */
+/** DeepSeek. It is OpenAI-compatible. */
 export const deepseek: NativeProvider = {
   id: 'deepseek',
   variables: ['DEEPSEEK_API_KEY'],

@@ -3,11 +3,11 @@ import type { ApiClient } from '../predictions/api-client.js';
 import type { NativeProvider } from './native-provider.types.js';
 import { wordsIn } from './spoken-words.js';
 
-/** What its API of music takes, seconds. */
+/** The limits of its music API, in seconds. */
 const SHORTEST = 3;
 const LONGEST = 60;
 
-/** Its music, as it comes: its first bytes are there long before its last. */
+/** Its music, read as a stream: the first bytes come long before the last. */
 function createMusic(api: ApiClient, modelId: string): MusicModel {
   return {
     capabilities: {

@@ -1,7 +1,7 @@
 import { UpstreamError } from '../providers.types.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import type { ApiClient, Fields } from '../predictions/api-client.js';
-import { finalFault, followOrder, patiently } from '../predictions/operation.js';
+import { finalFault, followOrder, withRetries } from '../predictions/operation.js';
 import type { OperationLimits, OperationState } from '../predictions/operation.js';
 import { outputAddress } from '../predictions/output-file.js';
 import type { Predictor } from '../predictions/predictions.types.js';
@@ -18,7 +18,7 @@ function percentOf(logs: unknown): number | undefined {
   return found === undefined ? undefined : Number(found);
 }
 
-/** Where a request is asked about: as the queue says, or below the app (two words; what follows is the endpoint's own path). */
+/** The path to poll a request: as the queue's answer says, or below the app (the first two segments; the rest is the endpoint's own path). */
 function requestPath(api: ApiClient, modelId: string, queued: Fields): string {
   const { request_id: id, response_url: address } = queued;
   if (typeof address === 'string' && api.isOwn(address)) return address;
@@ -28,7 +28,7 @@ function requestPath(api: ApiClient, modelId: string, queued: Fields): string {
 
 /** fal's queue. */
 function openPredictor(api: ApiClient, limits: OperationLimits): Predictor {
-  /** A result that is an error of the model's: the caller's fault where it is one, and never a reason to order again. */
+  /** Reads a result. An error of the model may be the caller's fault, and is never a reason to order again. */
   const resultAt = async (path: string, signal: AbortSignal): Promise<OperationState<unknown>> => {
     try {
       return { done: true, value: await api.json({ method: 'GET', path, signal }) };
@@ -64,12 +64,12 @@ function openPredictor(api: ApiClient, limits: OperationLimits): Predictor {
       Promise.resolve(`data:${mediaType};base64,${Buffer.from(bytes).toString('base64')}`),
     file: async (output, signal) => {
       const address = outputAddress(output);
-      return await patiently(() => api.file(address, signal), { pollMs: limits.pollMs, signal });
+      return await withRetries(() => api.file(address, signal), { pollMs: limits.pollMs, signal });
     },
   };
 }
 
-/** Durations as fal's models write them: a word for each. */
+/** Durations in the form of fal's models: one string for each. */
 const lasting = (seconds: readonly number[], unit = ''): ModelField => ({
   name: 'duration',
   values: Object.fromEntries(seconds.map((value) => [String(value), `${value}${unit}`])),
@@ -124,7 +124,7 @@ const KONTEXT: ModelFields = {
   fixed: { output_format: 'png' },
 };
 
-/** How models on fal take our parameters, as their pages there list their inputs. */
+/** How models on fal take our parameters, by the documentation of their inputs. */
 const FAL_FIELDS: KnownFields = {
   'fal-ai/veo3.1': veo('fal-ai/veo3.1'),
   'fal-ai/veo3.1/fast': veo('fal-ai/veo3.1/fast'),
@@ -158,7 +158,7 @@ const FAL_FIELDS: KnownFields = {
       prompt: 'prompt',
       negative_prompt: 'negative_prompt',
       seed: 'seed',
-      // It always makes half a minute.
+      // Its music is always 30 seconds long.
       duration_seconds: { name: 'duration', values: { 30: null } },
     },
   },
@@ -187,7 +187,7 @@ const FAL_FIELDS: KnownFields = {
   },
 };
 
-/** Known models that it hosts: our id → its name there. */
+/** Known models that it hosts: our id → its own name. */
 const ALIASES = {
   'black-forest-labs/flux-schnell': 'fal-ai/flux/schnell',
   'black-forest-labs/flux-dev': 'fal-ai/flux/dev',
@@ -231,14 +231,14 @@ export const fal: NativeProvider = {
       return {
         imageModel: made.imageModel,
         speechModel: made.speech,
-        // It puts the app's name before the model's itself.
+        // The package itself puts the app's name before the model's.
         transcriptionModel: (modelId) => made.transcription(modelId.replace(/^fal-ai\//, '')),
       };
     },
     does: ['image', 'tts', 'stt'],
     builtIn: [ADDRESS, QUEUE],
   },
-  // Pictures are answered at once, by their addresses; transcriptions wait in its queue, which says where.
+  // Images are returned at once, as URLs; transcriptions wait in its queue, which returns the address to poll.
   orders: {
     isOpen: (status, text) => status === 400 && text.includes('still in progress'),
     withdraw: ({ response_url: address }) =>

@@ -2,10 +2,10 @@ import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { Egress } from '../../egress/index.js';
 import { UpstreamError } from '../providers.types.js';
 
-/** As pictures of other endpoints (decisions 6, "Generations"). */
+/** The same limit as for images of other endpoints (decisions 6, "Generations"). */
 const MAX_BYTES = 20 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
-/** How pictures begin, in the formats that vision models take. */
+/** The first bytes of the image formats that vision models accept. */
 const STARTS: readonly [string, string][] = [
   ['89504e47', 'image/png'],
   ['ffd8ff', 'image/jpeg'],
@@ -14,14 +14,14 @@ const STARTS: readonly [string, string][] = [
 ];
 
 export interface PictureOptions {
-  /** Without it every address is left to the provider. */
+  /** Absent: the provider must download every URL itself. */
   egress: Egress | undefined;
   signal: AbortSignal;
 }
 
 type Known = Awaited<LanguageModelV4['supportedUrls']>;
 
-/** Whether the model's provider reads pictures at this address itself. */
+/** Whether the model's provider downloads images from this URL itself. */
 function readsItself(known: Known, url: URL): boolean {
   return Object.entries(known).some(
     ([type, forms]) =>
@@ -46,8 +46,8 @@ async function fetchPicture(url: URL, { egress, signal }: PictureOptions) {
 }
 
 /**
- * The prompt with pictures in the place of addresses that the model's provider does not read: fetched as callers' addresses are.
- * @throws UpstreamError the caller's fault, where there is no picture
+ * Downloads images whose URLs the model's provider does not read, through the egress guard, and puts them into the prompt.
+ * @throws UpstreamError rejected, if there is no image
  */
 export async function withPictures(
   prompt: LanguageModelV4Prompt,

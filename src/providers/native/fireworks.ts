@@ -1,10 +1,10 @@
 import { SHAPES } from './image-shapes.js';
 import type { NativeProvider } from './native-provider.types.js';
 
-/** Models that take a size; the others take a shape. */
+/** Models that take a size; the others take an aspect ratio. */
 const SIZED = /stable-diffusion-xl|playground|SSD-1B/;
 
-/** Fireworks AI. It speaks the convention but for pictures, which its package makes. */
+/** Fireworks AI. It is OpenAI-compatible except for images, which its package makes. */
 export const fireworks: NativeProvider = {
   id: 'fireworks',
   variables: ['FIREWORKS_API_KEY'],

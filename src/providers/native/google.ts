@@ -13,7 +13,7 @@ import { UNKNOWN_TO_MAKERS } from './chat-features.js';
 import { SHAPES } from './image-shapes.js';
 import type { NativeProvider } from './native-provider.types.js';
 
-/** Veo's numbers. Only its third generation knows resolutions, and makes the larger one for eight seconds. */
+/** Veo's capabilities. Only its third generation has resolutions, and the higher one only for eight seconds. */
 const capabilitiesOf = (modelId: string): VideoCapabilities => ({
   modes: ['text_to_video', 'image_to_video'],
   settings: () => ({
@@ -52,7 +52,7 @@ function bodyOf(call: VideoCall, modelId: string): object {
   };
 }
 
-/** Codes of google.rpc that blame the request: INVALID_ARGUMENT, FAILED_PRECONDITION. */
+/** Codes of google.rpc for a faulty request: INVALID_ARGUMENT, FAILED_PRECONDITION. */
 const BLAMES_CALLER = new Set([3, 9]);
 
 function stateOf(operation: Fields, secrets: readonly string[]): OperationState<string> {
@@ -98,7 +98,7 @@ export const google: NativeProvider = {
   variables: ['GOOGLE_GENERATIVE_AI_API_KEY'],
   baseUrl: () => 'https://generativelanguage.googleapis.com/v1beta',
   keyHeader: { name: 'x-goog-api-key', prefix: '' },
-  // A wrong key is an invalid argument there.
+  // Google answers 400 (invalid argument) to a wrong key.
   probe: { refusals: [400] },
   convention: false,
   outputCap: 'max_tokens',

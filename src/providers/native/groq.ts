@@ -1,6 +1,6 @@
 import type { NativeProvider } from './native-provider.types.js';
 
-/** Groq. It speaks the convention. */
+/** Groq. It is OpenAI-compatible. */
 export const groq: NativeProvider = {
   id: 'groq',
   variables: ['GROQ_API_KEY'],

@@ -1,6 +1,6 @@
 import type { OrderLog } from '../order.types.js';
 
-/** Runs what a package does for a call: with our errors, its orders remembered. */
+/** Runs a package's call: converts its errors, and stores its orders. */
 export type Guarded = <T>(
   call: { signal: AbortSignal | undefined; orders?: OrderLog | undefined },
   work: () => PromiseLike<T>,

@@ -5,7 +5,7 @@ import { isFields } from '../predictions/api-client.js';
 import type { OperationLimits } from '../predictions/operation.js';
 import { UpstreamError } from '../providers.types.js';
 import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors.js';
-import { askOfOrder } from './held-questions.js';
+import { requestOfOrder } from './order-requests.js';
 import type { HeldOrderRules } from './native-provider.types.js';
 import type { OutboundFetch } from './outbound-fetch.js';
 import type { Guarded } from './guarded.types.js';
@@ -13,7 +13,7 @@ import type { Guarded } from './guarded.types.js';
 const idOf = ({ id }: Fields): string | null =>
   typeof id === 'string' && id !== '' ? encodeURIComponent(id) : null;
 
-/** Takes back an order that its answer's `id` names. */
+/** Cancels an order whose reference is the `id` in its answer. */
 export const requestBelow =
   (method: ApiRequest['method'], of: (id: string) => string): HeldOrderRules['withdraw'] =>
   (answer) => {
@@ -21,16 +21,16 @@ export const requestBelow =
     return id === null ? null : { method, path: of(id) };
   };
 
-/** A longer answer is the work itself, not an order's name. */
+/** A longer answer is the result itself, not an order. */
 const MAX_ANSWER = 64 * 1024;
 const WITHDRAW_MS = 5000;
-/** An upstream that does not know an order (any more). */
+/** Statuses of an unknown or deleted order. */
 const UNKNOWN = new Set([404, 410]);
 
-/** One call of a package: what its POSTs were answered, in order, by this attempt or an earlier one. */
+/** One call of a package, with the answers to its POSTs, in order, in this attempt or an earlier one. */
 interface HeldCall {
   log: OrderLog;
-  /** Of who waits for the work; packages have others besides. */
+  /** The caller's signal; packages also make signals of their own. */
   signal: AbortSignal | undefined;
   keys: readonly string[];
   answers: string[];
@@ -38,20 +38,20 @@ interface HeldCall {
 }
 
 export interface HeldOrders {
-  /** For the package: a POST that was answered before is not sent again, and a question that fails for the moment is asked again. */
+  /** The package's `fetch`: a POST that was answered before is not sent again, and a poll that fails temporarily is repeated. */
   fetch: OutboundFetch['fetch'];
-  /** Work of a package whose orders are remembered. @throws UpstreamError as the work does */
+  /** Runs a package's work and stores its orders. @throws UpstreamError as the work does */
   during: Guarded;
-  /** Takes an order back, where the provider can do that. @throws UpstreamError */
+  /** Cancels an order, if the provider supports that. @throws UpstreamError */
   withdraw(reference: string, signal: AbortSignal): Promise<void>;
 }
 
 interface HeldOptions {
-  /** How the package's orders are known; undefined: it orders nothing. */
+  /** How to recognise the package's orders; undefined: it places none. */
   ordered: HeldOrderRules | undefined;
-  /** An answer that repeats one is not kept. */
+  /** API keys: an answer that contains one is not stored. */
   keys: readonly string[];
-  /** Values that must never show in an error's message. */
+  /** Values that must never appear in an error message. */
   secrets: readonly string[];
   limits: OperationLimits;
   fetch: OutboundFetch['fetch'];
@@ -67,8 +67,8 @@ const asAnswer = (text: string): Response =>
   new Response(text, { headers: { 'content-type': 'application/json' } });
 
 /**
- * Provider packages order and ask in one go, and keep what names an order to themselves. So the answers to their orders are remembered: whoever
- * takes a job over is given those, and the package asks about the order that was placed before instead of placing (and paying) another.
+ * Provider packages place and poll an order in one call, and do not reveal its reference. So the answers to their orders are stored. When another
+ * worker takes the job over, the package gets the stored answers and polls the earlier order, and does not place (and pay) another.
  */
 export function createHeldOrders(options: HeldOptions): HeldOrders {
   const { ordered, keys, fetch, api } = options;
@@ -83,7 +83,7 @@ export function createHeldOrders(options: HeldOptions): HeldOrders {
       await withdraw(reference, AbortSignal.timeout(WITHDRAW_MS));
       await log.withdrawn(reference);
     } catch {
-      // Of a cancelled job it stays noted: a worker's sweep tries once more.
+      // The order of a cancelled job stays stored: a worker's sweep tries to cancel it once more.
     }
   };
   const follow = async <T>(
@@ -102,7 +102,7 @@ export function createHeldOrders(options: HeldOptions): HeldOrders {
         await log.withdrawn(reference);
         return await follow(call, [], work);
       }
-      // What goes on here or elsewhere finds its order again.
+      // An attempt that continues, here or elsewhere, needs the stored order.
       if (!retryable && !(error.fault === 'aborted' && log.goesOn())) await takeBack(log, reference);
       throw error;
     }
@@ -114,7 +114,7 @@ export function createHeldOrders(options: HeldOptions): HeldOrders {
       if (call === undefined) return await fetch(input, init);
       const url = new URL(input instanceof Request ? input.url : input);
       if (init?.method !== 'POST' || ordered?.question?.test(url.pathname) === true)
-        return await askOfOrder(() => fetch(input, { ...init, signal: call.signal ?? null }), {
+        return await requestOfOrder(() => fetch(input, { ...init, signal: call.signal ?? null }), {
           ...options,
           isOpen: ordered?.isOpen,
           signal: call.signal,
@@ -131,7 +131,7 @@ export function createHeldOrders(options: HeldOptions): HeldOrders {
   };
 }
 
-/** Without the wish to be answered only when the work is done: until then nobody would know the order's name. */
+/** Removes the header `Prefer: wait`: with it the order's reference would only be known when the work is done. */
 function headersOf(call: HeldCall, { headers: given }: RequestInit): Headers {
   const headers = new Headers(given);
   headers.delete('prefer');
@@ -139,17 +139,17 @@ function headersOf(call: HeldCall, { headers: given }: RequestInit): Headers {
   return headers;
 }
 
-/** Sends an order, not cut off by anything, and remembers its answer. */
+/** Sends an order without an abort signal, and stores its answer. */
 async function place(call: HeldCall, send: () => Promise<Response>): Promise<Response> {
   const answer = await send();
   if (!answer.ok || !(answer.headers.get('content-type') ?? '').includes('json')) return answer;
-  // Taken, and perhaps paid: it is not placed once more because its answer breaks off.
+  // The order was accepted and perhaps paid: it is not placed again if reading its answer fails.
   const text = await answer.text().catch((error: unknown) => {
     throw brokenAnswer('an order in part', error);
   });
   if (text.length <= MAX_ANSWER && !call.keys.some((key) => text.includes(key))) {
     call.answers.push(text);
-    // Somebody else's by now: what was ordered is taken back, as of any aborted call.
+    // Another worker has the job: the order is cancelled, as for any aborted call.
     if (!(await call.log.placed(JSON.stringify(call.answers)))) throw abortedError();
   }
   return asAnswer(text);

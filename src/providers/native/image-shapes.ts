@@ -1,6 +1,6 @@
 import type { Shape } from './native-provider.types.js';
 
-/** Shapes that every model knows that takes one instead of a size. */
+/** Aspect ratios that every model without sizes supports. */
 export const FEW_SHAPES: readonly Shape[] = [
   [1, 1],
   [4, 3],
@@ -9,5 +9,5 @@ export const FEW_SHAPES: readonly Shape[] = [
   [9, 16],
 ];
 
-/** Shapes that most of them know. */
+/** Aspect ratios that most of these models support. */
 export const SHAPES: readonly Shape[] = [...FEW_SHAPES, [3, 2], [2, 3]];

@@ -12,7 +12,7 @@ import { requestBelow } from './held-orders.js';
 import { FEW_SHAPES } from './image-shapes.js';
 import type { NativeProvider } from './native-provider.types.js';
 
-/** Pictures are taken by public address alone: only an installation that can be reached from outside has those. */
+/** Luma accepts images only as public URLs, so the installation must be reachable from the internet. */
 const capabilitiesOf = (publicFiles: boolean): VideoCapabilities => ({
   modes: publicFiles ? ['text_to_video', 'image_to_video'] : ['text_to_video'],
   settings: () => ({
@@ -33,7 +33,7 @@ function bodyOf(call: VideoCall, modelId: string): object {
     aspect_ratio: call.aspectRatio,
     duration: `${call.duration}s`,
     resolution: resolutionOf(call),
-    // The video begins with it.
+    // The first frame of the video.
     ...(call.image === undefined ? {} : { keyframes: { frame0: { type: 'image', url: call.sourceUrl } } }),
     ...(call.providerOptions['penstock']?.['loop'] === true ? { loop: true } : {}),
   };

@@ -2,7 +2,7 @@ import type { ChatBody } from '../providers.types.js';
 import { checkChatFeatures, SAMPLES } from './chat-features.js';
 import type { NativeProvider } from './native-provider.types.js';
 
-/** Fields of the convention that its API refuses (it answers 422 to any that it does not know), and that change no answer. */
+/** Fields that do not change the answer and that its API refuses (it answers 422 to unknown fields). */
 const UNKNOWN = new Set([
   'stream_options',
   'seed',
@@ -15,8 +15,8 @@ const UNKNOWN = new Set([
 ]);
 
 /**
- * A body of the convention as its API takes it: `random_seed` for `seed`, `any` for `required`; usage comes without being asked for.
- * @throws UpstreamError rejected, where it asks for what it has no word for
+ * Converts a chat-completions body for Mistral's API: `random_seed` for `seed`, `any` for `required`; usage is always included.
+ * @throws UpstreamError rejected, if it uses an unsupported parameter
  */
 function dialect(body: ChatBody & { model: string }): Record<string, unknown> {
   checkChatFeatures({ lacks: SAMPLES }, { modelId: body.model, body });
@@ -28,7 +28,7 @@ function dialect(body: ChatBody & { model: string }): Record<string, unknown> {
   };
 }
 
-/** Mistral. It speaks a dialect of the convention. */
+/** Mistral, whose API is a variant of the chat-completions convention. */
 export const mistral: NativeProvider = {
   id: 'mistral',
   variables: ['MISTRAL_API_KEY'],

@@ -4,6 +4,7 @@ import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4Prompt,
+  RerankingModelV4,
   SharedV4ProviderOptions,
   SpeechModelV4,
   TranscriptionModelV4,
@@ -24,46 +25,48 @@ import type { VideoModel } from '../video.types.js';
 import type { ChatFeature } from './chat-features.js';
 import type { SpokenWord } from './spoken-words.js';
 
-/** The environment, or as much of it as is looked at. */
+/** The environment variables, or the relevant part of them. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Known models that a provider hosts for others: our id → the name that it has there. */
+/** Known models of others that a provider hosts: our id → its own name. */
 export type ModelAliases = Readonly<Record<string, string>>;
 
 /**
- * All that is known here of one provider: each is one file of this folder and one line of `registry.ts`. No other code names any of them.
- * Whatever is left out, the provider has not, or has it as most do.
+ * The definition of one native provider: one file of this folder and one line of `registry.ts`. No other code names a provider. An omitted member
+ * means that the provider does not have it, or has the usual default.
  */
 export interface NativeProvider {
-  /** Its `kind` in PROVIDERS_FILE, and what stands before the slash in ids of its models. */
+  /** Its `kind` in PROVIDERS_FILE, and the prefix of its models' ids. */
   id: string;
-  /** Variables that switch it on, all of them; the first is its API key. */
+  /** The environment variables that enable it, all of them required; the first is its API key. */
   variables: readonly string[];
-  /** Its usual address in the form that its adapter expects, without a trailing slash; null: the environment does not say enough. */
+  /** Its usual address in the form that its adapter expects, without a trailing slash; null if a variable is missing. */
   baseUrl(env: Variables): string | null;
-  /** What signs its requests besides the key. */
+  /** Further credentials that sign its requests. */
   credentials?(env: Variables): UpstreamSettings['aws'];
-  /** Header that carries the key, with what stands before it. Default `authorization: Bearer`. */
+  /** The header for the key, with the prefix of the value. Default `authorization: Bearer`. */
   keyHeader?: { name: string; prefix: string };
-  /** How it is asked whether it takes a key; null: its requests are signed one by one, and a question would tell nothing. */
+  /** How to check whether it accepts a key; null: its requests are signed individually, so a probe would show nothing. */
   probe?: Probe | null;
-  /** True: it speaks the common convention (chat and whatever else it has). */
+  /** Whether it is OpenAI-compatible (chat and everything else that it has). */
   convention: boolean;
   /** Dialects besides chat that it speaks itself (beyond 11.9). */
   dialects?: readonly NativeDialect[];
-  /** How those are reached, where it is otherwise than as their makers are; it carries the key then. */
+  /** How to call those conventions, if not in the usual way; it then also sets the key. */
   dialectDoor?(upstream: UpstreamSettings): DialectDoor;
   outputCap: 'max_tokens' | 'max_completion_tokens';
   /** Types of its known models that this adapter can call. */
   types: readonly ModelType[];
-  /** Known models of others that it offers: our id → its own name. */
+  /** Known models of others that it hosts: our id → its own name. */
   aliases?: ModelAliases;
+  /** It judges inputs (`POST /moderations`). */
+  moderates?: true;
   package?: SdkPackage;
-  /** How its package's orders are held and taken back; absent: its package orders nothing. */
+  /** How its package's orders are stored and cancelled; absent: its package places none. */
   orders?: HeldOrderRules;
-  /** Where its own API is, besides the address that is configured. */
+  /** The address of its own API, if it differs from the configured one. */
   ownApi?(baseUrl: string): { baseUrl?: string; alsoOwn?: readonly string[] };
-  /** It runs other people's models by their name: videos, music and edits. */
+  /** Runs third-party models by name: videos, music and edits. */
   predictions?: Predictions;
   video?(upstream: VideoUpstream): VideoModel;
   music?(api: ApiClient, modelId: string): MusicModel;
@@ -71,11 +74,11 @@ export interface NativeProvider {
   image?: ImageWays;
   tts?: TtsWays;
   stt?: SttWays;
-  /** Its word for `dimensions` of embeddings. Default `dimensions`. */
+  /** Its parameter for `dimensions` of embeddings. Default `dimensions`. */
   dimensionsName?(modelId: string): string;
 }
 
-/** A question that costs nothing and that only whoever has a right key is answered. */
+/** A request that costs nothing and succeeds only with a valid key. */
 export interface Probe {
   /** Default `/models`. */
   path?: string;
@@ -85,16 +88,17 @@ export interface Probe {
   refusals?: readonly number[];
 }
 
-/** What a provider package makes, as far as we use it. */
+/** The models that a provider package makes, as far as Penstock uses them. */
 export interface SdkProvider {
   languageModel?(modelId: string): LanguageModelV4;
   embeddingModel?(modelId: string): EmbeddingModelV4;
+  rerankingModel?(modelId: string): RerankingModelV4;
   imageModel?(modelId: string): ImageModelV4;
   speechModel?(modelId: string): SpeechModelV4;
   transcriptionModel?(modelId: string): TranscriptionModelV4;
 }
 
-/** What a provider package is made with. */
+/** The settings of a provider package. */
 export interface SdkSettings {
   apiKey: string;
   baseURL: string;
@@ -104,23 +108,23 @@ export interface SdkSettings {
 
 /** A provider's package of the AI SDK. */
 export interface SdkPackage {
-  /** Loads it; called with the first request, so that a start pays for none. */
+  /** Loads it at the first request, so that a start does not wait for it. */
   load(settings: SdkSettings, upstream: UpstreamSettings): Promise<SdkProvider>;
-  /** What it can do of what we ask for. */
-  does: readonly ('chat' | 'embedding' | 'image' | 'tts' | 'stt')[];
-  /** Addresses that it has built in and offers no setting for, or that answers name for what was ordered. */
+  /** The kinds of models that it supports. */
+  does: readonly ('chat' | 'embedding' | 'rerank' | 'image' | 'tts' | 'stt')[];
+  /** Addresses that are built into the package without a setting, or that answers contain for orders. */
   builtIn?: readonly string[];
-  /** Under which name it looks for its options. Default: the provider's id. */
+  /** The key of its provider options. Default: the provider's id. */
   optionsName?: string;
 }
 
-/** How a package orders work that its provider then does by itself, while the package asks about it. */
+/** How a package places orders that it then polls. */
 export interface HeldOrderRules {
-  /** Paths to which it POSTs no more than a question. All else that it POSTs is an order: it may be paid for, whatever became of its answer. */
+  /** Paths of POSTs that are only polls. Every other POST is an order: it may be charged, even if its answer is lost. */
   question?: RegExp;
-  /** Whether an answer says that the work goes on, where the package has a patience of its own. */
+  /** Whether an answer means that the work still runs, for packages with a time-out of their own. */
   isOpen?(status: number, text: string): boolean;
-  /** How the last of those answers is taken back. */
+  /** The request that cancels the order of the last answer. */
   withdraw?(answer: Fields): Pick<ApiRequest, 'method' | 'path'> | null;
 }
 
@@ -130,29 +134,29 @@ export interface Predictions {
   known: KnownFields;
 }
 
-/** A request's format of the answer with its tools. */
+/** A request's response format and tools. */
 export type FormatAsked = Pick<LanguageModelV4CallOptions, 'responseFormat' | 'tools' | 'toolChoice'>;
 
-/** What a provider is told besides what the request says. */
+/** Further options for a provider's request. */
 export type FeatureOptions = Pick<
   LanguageModelV4CallOptions,
   'maxOutputTokens' | 'providerOptions' | 'reasoning' | 'temperature'
 >;
 
 export interface ChatWays {
-  /** What its API has no word for, or its package does not pass on: a request that uses it is refused. */
+  /** Features that its API does not have or its package does not pass on: a request that uses one is refused. */
   lacks?: readonly ChatFeature[];
-  /** @throws UpstreamError rejected, for anything else that would silently be left out or changed */
+  /** @throws UpstreamError rejected, for anything else that would silently be dropped or changed */
   check?(call: Pick<ChatCall, 'modelId' | 'body'>): void;
   /** The format and tools as it takes them. */
   format?(asked: FormatAsked): FormatAsked;
-  /** @throws UpstreamError rejected, for what the model cannot do at once */
+  /** @throws UpstreamError rejected, for combinations that the model does not support */
   options?(call: ChatCall, format: FormatAsked): Promise<FeatureOptions>;
   /** The messages as it takes them. */
   prompt?(prompt: LanguageModelV4Prompt, format: FormatAsked): LanguageModelV4Prompt;
-  /** Its options of a picture that is to be looked at in some detail. */
+  /** Its options for an image's `detail`. */
   pictureOptions?(detail: string): SharedV4ProviderOptions;
-  /** A body of the convention as its API takes it. Such an API has never known `functions`. */
+  /** Converts a chat-completions body for its API. Such an API does not support `functions`. */
   dialect?(body: ChatBody & { model: string }): Record<string, unknown>;
 }
 
@@ -162,34 +166,34 @@ export type Shape = readonly [across: number, down: number];
 export interface ImageWays {
   /** Whether a model takes a seed. Default: none does. */
   takesSeed?(modelId: string): boolean;
-  /** The seed as its package is to be given it. */
+  /** Converts the seed for its package. */
   seed?(seed: number | undefined): number | undefined;
-  /** Shapes of which a model takes one instead of a size; null: it takes a size, as models do by default. */
+  /** The aspect ratios of a model that takes no size; null (the default): the model takes a size. */
   shapes?(modelId: string): readonly Shape[] | null;
-  /** The field that says what is unwanted, of all its models. */
+  /** The field for the negative prompt, for all its models. */
   unwanted?: ModelFields;
-  /** How its models take what is unwanted, where no entry says it. */
+  /** How its models take the negative prompt, if no entry says it. */
   known?: KnownFields;
-  /** Whether its package asks about what it ordered, for as long as its options say. */
+  /** Whether its package polls orders, with a time-out in its options. */
   polls?: boolean;
 }
 
 export interface TtsWays {
   /** The contract's presets (contract 4.6) as voices that every account there has; other names are the provider's own ids. */
   presets?: Readonly<Record<string, string>>;
-  /** Speeds that it can be asked for, where they are fewer than the contract's. */
+  /** Its range of speeds, if smaller than the contract's. */
   speed?: { min: number; max: number };
   /** Whether a model is one voice itself. */
   isVoice?(modelId: string): boolean;
-  /** The form of voices' names where they stand in its path: any other would lead to another of its endpoints. */
+  /** The allowed form of voice names that become part of a URL path: another form could address another endpoint. */
   names?: RegExp;
 }
 
 export interface SttWays {
-  /** How it is told of the language and of speakers. */
+  /** Its options for language and speakers. */
   settings?(call: TranscriptionCall): SharedV4ProviderOptions[string];
-  /** Reads words with times and speakers from its own answer; absent: its answers are not known to carry any. */
+  /** Reads words with times and speakers from its answer; absent: its answers have none. */
   words?(body: unknown): SpokenWord[];
-  /** @throws UpstreamError where an answer is none, which its package takes for silence */
+  /** @throws UpstreamError if an answer is not a transcription, which its package would read as silence */
   check?(body: unknown): void;
 }

@@ -25,21 +25,21 @@ const isSet = (value: string | undefined): value is string => value !== undefine
 const baseUrlVariable = ({ id }: NativeProvider): string =>
   `${id.toUpperCase().replaceAll('-', '_')}_BASE_URL`;
 
-/** The address of a provider where no entry names one. */
+/** A provider's address if no entry has one. */
 export function nativeBaseUrl(native: NativeProvider, env: Variables): string | null {
   const other = env[baseUrlVariable(native)];
   return isSet(other) ? withoutEnding(other.trim(), '/') : native.baseUrl(env);
 }
 
-/** The key of a provider where no entry names one. */
+/** A provider's key if no entry has one. */
 export function nativeApiKey({ variables: [name = ''] }: NativeProvider, env: Variables): string | undefined {
   const value = env[name];
   return isSet(value) ? value.trim() : undefined;
 }
 
 /**
- * Providers that the environment switches on and the file does not name already, in {@link NATIVE_PROVIDERS}' order.
- * @throws ProvidersFileError where an address is none
+ * Providers that the environment enables and the file does not name, in the order of {@link NATIVE_PROVIDERS}.
+ * @throws ProvidersFileError if an address is invalid
  */
 export function upstreamsOfEnvironment(env: Variables, named: ReadonlySet<string>): UpstreamSettings[] {
   return NATIVE_PROVIDERS.flatMap((native) => {
@@ -57,7 +57,7 @@ export function upstreamsOfEnvironment(env: Variables, named: ReadonlySet<string
   });
 }
 
-/** What each upstream makes available of the known models; of two that offer the same, the first has it. */
+/** The known models that each upstream makes available. If two offer the same model, the first one gets it. */
 export function nativeModels(upstreams: readonly UpstreamSettings[]): NativeModels[] {
   return upstreams.flatMap(({ id, kind, allowedParameters }) => {
     const native = nativeProvider(kind);

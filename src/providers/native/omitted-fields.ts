@@ -5,7 +5,7 @@ import type { OrderLog } from '../order.types.js';
 import type { TranscriptionCall } from '../stt.types.js';
 import type { NativeProvider, SttWays } from './native-provider.types.js';
 
-/** Fields of a chat request that makers' own forms have, with the makers' words for them where those are others. */
+/** Fields of a chat request that native APIs have, with the native names where they differ. */
 export const CHAT_WORDS: OptionalFields = {
   temperature: [],
   top_p: ['topP', 'p'],
@@ -19,12 +19,12 @@ export const CHAT_WORDS: OptionalFields = {
   parallel_tool_calls: [],
 };
 
-/** Pictures are brought to their size here. */
+/** Optional fields of images: Penstock itself scales images to their size. */
 export const IMAGE_WORDS: OptionalFields = {
   size: ['aspect_ratio', 'aspectRatio', 'image_size', 'imageSize', 'width', 'height'],
 };
 
-/** Sounds are brought to their format here. */
+/** Optional fields of speech: Penstock itself converts audio to its format. */
 export const SPEECH_WORDS: OptionalFields = {
   response_format: [
     'output_format',
@@ -39,15 +39,15 @@ export const SPEECH_WORDS: OptionalFields = {
 
 type Settings = ReturnType<NonNullable<SttWays['settings']>>;
 
-/** Names of a package's options as requests have them. */
+/** Converts the name of a package's option to its name in requests. */
 const wireName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 const named = (settings: Settings): Settings =>
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [wireName(name), value]));
 
-/** What a transcription is told although nobody asked for it. */
+/** Settings of a transcription that the caller did not ask for. */
 export function optionalSettings({ settings }: SttWays, call: TranscriptionCall): OptionalFields {
-  // Times and speakers are only missed where they were asked for.
+  // Times and speakers matter only if the caller asked for them.
   if (settings === undefined || call.words || call.diarization) return {};
   const added = named(settings({ ...call, language: null, diarization: false }));
   const sent = named(settings(call));
@@ -56,13 +56,13 @@ export function optionalSettings({ settings }: SttWays, call: TranscriptionCall)
   );
 }
 
-/** A package's options without some that it sends under these names. */
+/** A package's options without those that it sends under the given names. */
 export function settingsWithout(settings: Settings, without: LeftOut): Settings {
   const left = Object.keys(settings).filter((name) => without.has(wireName(name)));
   return fieldsWithout(settings, new Set(left));
 }
 
-/** The orders of a request that is sent once more without some fields. */
+/** The order log of a request that is sent again without some fields. */
 export function ordersWithout(log: OrderLog | undefined, without: LeftOut): OrderLog | undefined {
   if (log === undefined || without.size === 0) return log;
   return {
@@ -87,7 +87,7 @@ const PLAIN_CALL: TranscriptionCall = {
   signal: new AbortController().signal,
 };
 
-/** Which fields an entry of a provider's own form may omit: those that are set here, by the type of the model. */
+/** Which fields an entry of a native provider may omit, by the type of the model: those that Penstock sets. */
 export function omittableFields({ package: made, stt }: NativeProvider, type: ModelType): string[] {
   const does = new Set(made?.does ?? []);
   if (type === 'chat' && does.has('chat')) return Object.keys(CHAT_WORDS);

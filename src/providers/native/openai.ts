@@ -1,7 +1,7 @@
 import { createOpenAiVideo } from '../openai-compatible/openai-video.js';
 import type { NativeProvider } from './native-provider.types.js';
 
-/** OpenAI. It speaks the convention, which began here. */
+/** OpenAI, whose API is the convention. */
 export const openai: NativeProvider = {
   id: 'openai',
   variables: ['OPENAI_API_KEY'],
@@ -17,5 +17,6 @@ export const openai: NativeProvider = {
     'openai/gpt-image-1.5-edit': 'gpt-image-1.5',
     'openai/gpt-image-2-edit': 'gpt-image-2',
   },
+  moderates: true,
   video: createOpenAiVideo,
 };

@@ -7,33 +7,33 @@ import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import type { NativeProvider } from './native-provider.types.js';
 
-/** What is read of an answer in words or JSON, of one that is a fault, and of any other: videos are the largest. */
+/** The size limits of answers: text or JSON, errors, and all others (videos are the largest). */
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 const MAX_FAULT_BYTES = 64 * 1024;
 const MAX_DOWNLOAD_BYTES = 256 * 1024 * 1024;
 const DOWNLOAD_TIMEOUT_MS = 300_000;
 
-/** The connections of one upstream behind the `fetch` that a provider package calls. */
+/** The connections of one upstream, for the `fetch` of a provider package. */
 export interface OutboundFetch {
   fetch: typeof globalThis.fetch;
-  /** Work of more than one request: a retired upstream keeps its connections until it is done. */
+  /** Runs work of several requests: a retired upstream keeps its connections until the work is done. */
   during<T>(work: () => PromiseLike<T>): Promise<T>;
-  /** Open requests fail. */
+  /** Closes the connections; open requests fail. */
   close(): Promise<void>;
-  /** Open requests and work end first. */
+  /** Closes the connections after open requests and work have ended. */
   retire(): Promise<void>;
 }
 
 interface FetchOptions {
   upstream: UpstreamSettings;
-  /** For files that the upstream answers as URLs of another host; without it those are a fault. */
+  /** For downloads of files whose URLs have another host; absent: such a URL is an error. */
   egress: Egress | undefined;
   /**
-   * What is known of its provider; null: nothing. Where the operator names another address than its usual one, requests to origins that its
-   * package has built in go to that one instead, below its path.
+   * The provider's definition; null: none. If the operator configures another address, requests to addresses built into its package are sent to
+   * that address.
    */
   native: NativeProvider | null;
-  /** The key, which packages give to the address alone that they know. */
+  /** The key's header. Packages send the key only to the address that they know. */
   headers?: Readonly<Record<string, string>>;
 }
 
@@ -42,8 +42,8 @@ function addressOf(input: Parameters<typeof globalThis.fetch>[0]): URL {
 }
 
 /**
- * The operator's own address is reached over the operator's agent; any other host that an answer names is a stranger's, read as a caller's
- * URL would be, without the headers that carry the key.
+ * Requests to the configured address use the upstream's own connections. Any other host that an answer names is not trusted: it is read through
+ * the egress guard, like a caller's URL, without the key's headers.
  */
 export function createOutboundFetch({
   upstream,
@@ -72,7 +72,7 @@ export function createOutboundFetch({
     const traceparent = currentTraceparent();
     if (traceparent !== null) headers.set('traceparent', traceparent);
     const body = await bytesOf(init?.body, headers);
-    // Who wants to follow a redirect does so itself.
+    // Redirects are not followed; a caller that wants to follow one does so itself.
     const request = { ...init, body, headers, redirect: 'manual', dispatcher } as unknown;
     const answer = await undiciFetch(url, request as Parameters<typeof undiciFetch>[1]);
     return bounded(answer as unknown as Response);
@@ -97,13 +97,13 @@ export function createOutboundFetch({
   };
 }
 
-/** The maker's own address where the operator names another; null where an upstream is at that one, and at its other hosts too. */
+/** The provider's usual address if the operator has configured another; else null. */
 function replacedAddress(native: NativeProvider | null, { baseUrl }: UpstreamSettings): string | null {
   const usual = native?.baseUrl({}) ?? null;
   return usual === baseUrl ? null : usual;
 }
 
-/** Brings a request for a maker's host to the address that stands for it: what follows the path of the one follows that of the other. */
+/** Rewrites a request for the provider's usual address to the configured one: the usual path prefix is replaced by the configured one. */
 function moveTo(base: URL, url: URL, usual: string): void {
   const path = withoutEnding(new URL(usual).pathname, '/');
   const below = url.pathname.startsWith(`${path}/`) ? url.pathname.slice(path.length) : url.pathname;
@@ -113,7 +113,7 @@ function moveTo(base: URL, url: URL, usual: string): void {
   url.pathname = withoutEnding(base.pathname, '/') + below;
 }
 
-/** An answer of which no more is read than can be held: a fault is cut off there, any other fails. */
+/** Limits the size of an answer: an error's body is cut off, any other answer fails. */
 function bounded(answer: Response): Response {
   const { body, status, statusText, headers } = answer;
   if (body === null) return answer;
@@ -130,7 +130,7 @@ function bounded(answer: Response): Response {
   return new Response(body.pipeThrough(counter), { status, statusText, headers: [...headers] });
 }
 
-/** Node's own FormData is a stranger to the dispatcher's fetch: a form goes as the bytes it stands for. */
+/** undici's fetch does not know the FormData class of Node, so a form is converted to bytes. */
 async function bytesOf(body: RequestInit['body'], headers: Headers): Promise<unknown> {
   if (!(body instanceof FormData)) return body;
   const form = new Response(body);

@@ -18,7 +18,7 @@ import { replicate } from './replicate.js';
 import { togetherai } from './togetherai.js';
 import { xai } from './xai.js';
 
-/** Upstreams whose names, addresses and ways are known here. Where two offer a model, the earlier one has it. */
+/** All native providers. If two offer the same model, the earlier one gets it. */
 export const NATIVE_PROVIDERS: readonly NativeProvider[] = [
   openai,
   anthropic,
@@ -42,5 +42,5 @@ export const NATIVE_PROVIDERS: readonly NativeProvider[] = [
 
 const byId = new Map(NATIVE_PROVIDERS.map((native) => [native.id, native]));
 
-/** The provider of a kind; null for `openai-compatible`, which stands for every other. */
+/** The native provider of a kind; null for `openai-compatible`. */
 export const nativeProvider = (kind: string): NativeProvider | null => byId.get(kind) ?? null;

@@ -2,7 +2,7 @@ import { multipartOf } from '../openai-compatible/multipart.js';
 import { brokenAnswer, cleanMessage } from '../openai-compatible/upstream-errors.js';
 import { isFields } from '../predictions/api-client.js';
 import type { ApiClient, Fields } from '../predictions/api-client.js';
-import { finalFault, followOrder, patiently } from '../predictions/operation.js';
+import { finalFault, followOrder, withRetries } from '../predictions/operation.js';
 import type { OperationLimits, OperationState } from '../predictions/operation.js';
 import { outputAddress } from '../predictions/output-file.js';
 import type { PredictionInput, Predictor } from '../predictions/predictions.types.js';
@@ -11,9 +11,9 @@ import { requestBelow } from './held-orders.js';
 import { SHAPES } from './image-shapes.js';
 import type { NativeProvider } from './native-provider.types.js';
 
-/** A larger file is uploaded first; smaller ones stand in the input. */
+/** Larger files are uploaded first; smaller ones are sent inside the input. */
 const INLINE_BYTES = 256 * 1024;
-/** What models print of how far they are: the last percentage of their log. */
+/** The progress in a model's log: its last percentage. */
 const PERCENT = /(\d{1,3})%\|/g;
 
 function percentOf(logs: unknown): number | undefined {
@@ -29,7 +29,7 @@ function stateOf(prediction: Fields, secrets: readonly string[]): OperationState
   return { done: false, percent: percentOf(logs) };
 }
 
-/** Replicate's predictions: `owner/name` by its latest version, `owner/name:version` by that one. */
+/** Replicate's predictions: `owner/name` runs the latest version, `owner/name:version` that version. */
 function openPredictor(
   api: ApiClient,
   { limits, secrets }: { limits: OperationLimits; secrets: readonly string[] },
@@ -37,7 +37,7 @@ function openPredictor(
   const pathOf = (id: string): string => `/predictions/${encodeURIComponent(id)}`;
   const withdraw = (id: string, signal: AbortSignal) =>
     api.json({ method: 'POST', path: `${pathOf(id)}/cancel`, signal });
-  /** The prediction as the order's answer has it: quick models have ended by then. */
+  /** Places an order and returns its prediction; fast models have already finished. */
   const order = async (modelId: string, input: PredictionInput): Promise<[string, Fields]> => {
     const [model = '', version] = modelId.split(':');
     const path = version === undefined ? `/models/${model}/predictions` : '/predictions';
@@ -79,7 +79,7 @@ function openPredictor(
     },
     file: async (output, signal) => {
       const address = outputAddress(output);
-      return await patiently(() => api.file(address, signal), { pollMs: limits.pollMs, signal });
+      return await withRetries(() => api.file(address, signal), { pollMs: limits.pollMs, signal });
     },
   };
 }
@@ -132,7 +132,7 @@ const KONTEXT = {
   fixed: { aspect_ratio: 'match_input_image', output_format: 'png' },
 };
 
-/** How models on Replicate take our parameters, as their pages there list their inputs. */
+/** How models on Replicate take our parameters, by the documentation of their inputs. */
 const REPLICATE_FIELDS: KnownFields = {
   'stability-ai/stable-diffusion-3.5-large': { inputs: { negative_prompt: 'negative_prompt' } },
   'stability-ai/stable-diffusion-3.5-medium': { inputs: { negative_prompt: 'negative_prompt' } },
@@ -192,7 +192,7 @@ const REPLICATE_FIELDS: KnownFields = {
       prompt: 'prompt',
       negative_prompt: 'negative_prompt',
       seed: 'seed',
-      // It always makes half a minute.
+      // Its music is always 30 seconds long.
       duration_seconds: { name: 'duration', values: { 30: null } },
     },
   },
@@ -256,7 +256,7 @@ const REPLICATE_FIELDS: KnownFields = {
   },
 };
 
-/** Known models that it hosts: our id → its name there. */
+/** Known models that it hosts: our id → its own name. */
 const ALIASES = {
   'black-forest-labs/flux-schnell': 'black-forest-labs/flux-schnell',
   'black-forest-labs/flux-dev': 'black-forest-labs/flux-dev',

@@ -7,7 +7,7 @@ import {
   errorOfStatus,
 } from '../openai-compatible/upstream-errors.js';
 
-/** What the packages' errors hold; read by shape, as each package brings its own class. */
+/** The fields of the packages' errors. They are recognised by shape, because each package has its own class. */
 interface SdkError {
   name: string;
   message: string;
@@ -18,8 +18,8 @@ interface SdkError {
 }
 
 /**
- * A provider package's error as our router understands it: statuses as of any upstream; a request that the package itself cannot express
- * is the caller's fault; a broken answer the upstream's. The package's own error never goes further (it holds request bodies and headers).
+ * Converts a provider package's error to an UpstreamError: statuses as of any upstream; a request that the package cannot express is the caller's
+ * fault; a broken answer is the upstream's. The package's own error is dropped, because it contains request bodies and headers.
  */
 export function upstreamErrorOf(
   thrown: unknown,
@@ -51,15 +51,15 @@ export function upstreamErrorOf(
   return errorOfConnection(network, false);
 }
 
-/** One package throws what its reader of errors answers, with the error in it. */
+/** One package throws an object that contains the error. */
 function heldError(thrown: unknown): unknown {
   return typeof thrown === 'object' && thrown !== null && 'value' in thrown ? thrown.value : thrown;
 }
 
-/** A request's own TypeError has a cause; one without is a package's, which found something else than it looked for in an answer. */
+/** A TypeError of `fetch` has a cause. One without a cause comes from the package, which found an unexpected value in an answer. */
 const isOfFetch = (error: Error): boolean => error instanceof TypeError && error.cause !== undefined;
 
-/** The innermost error: the one with the network's own code; without what the outer ones hold, and what an upstream said cleaned. */
+/** The innermost error, which has the network's error code, without the outer errors' contents and with a sanitised message. */
 function networkErrorOf(error: Error, secrets: readonly string[]): Error & { code?: string } {
   let inner: Error & { code?: string } = error;
   while (inner.cause instanceof Error) inner = inner.cause;

@@ -2,7 +2,7 @@ import type { UpstreamSettings } from '../upstream-settings.types.js';
 import type { SdkPackage, SdkProvider } from './native-provider.types.js';
 import { readByContent } from './answer-forms.js';
 
-/** The package's provider, loaded at the first call and kept. */
+/** Loads the package's provider at the first call and keeps it. */
 export function createSdkLoader(
   { load }: SdkPackage,
   upstream: UpstreamSettings,

@@ -6,7 +6,7 @@ export interface SpokenWord {
   /** Seconds. */
   start: number;
   end: number;
-  /** The provider's own name of who spoke; null where unknown. */
+  /** The provider's own name of the speaker; null if unknown. */
   speaker: string | null;
 }
 
@@ -16,7 +16,10 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 const numbered = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) ? value : 0;
 
-/** Words with times and speakers below `words` of an answer, as most providers write them; empty where it has none. `scale`: units in a second. */
+/**
+ * Reads words with times and speakers from `words` of an answer, in the form of most providers; empty if there are none. `scale`: time units in a
+ * second.
+ */
 export function wordsIn(body: unknown, scale = 1): SpokenWord[] {
   if (!isFields(body) || !Array.isArray(body['words'])) return [];
   return body['words']
@@ -40,7 +43,7 @@ const PAUSE = 1;
 /** A longer segment ends with its sentence's next word. */
 const LONG_WORDS = 40;
 
-/** Sentences: a segment ends with a full stop, a pause, or where another speaks. */
+/** Builds segments: one ends at a full stop, a pause, or a change of speaker. */
 export function segmentsOfWords(
   words: readonly SpokenWord[],
   wanted: { words: boolean; diarization: boolean },

@@ -3,7 +3,7 @@ import type { NativeProvider } from './native-provider.types.js';
 /** Models that take no seed, although the package sends it. */
 const SEEDLESS: ReadonlySet<string> = new Set(['google/gemini-3-pro-image']);
 
-/** Together AI. It speaks the convention but for pictures, which its package makes. */
+/** Together AI. It is OpenAI-compatible except for images, which its package makes. */
 export const togetherai: NativeProvider = {
   id: 'togetherai',
   variables: ['TOGETHER_API_KEY'],

@@ -17,15 +17,15 @@ import { chunkOfAnswer } from '../openai-compatible/whole-answer.js';
 import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { inEitherForm } from './answer-forms.js';
 import { checkChatFeatures } from './chat-features.js';
-import { CarriedParts } from './carried-parts.js';
-import { refuseDropped } from './dropped.js';
+import { AnswerMetadata } from './provider-metadata.js';
+import { refuseDropped } from './dropped-settings.js';
 import type { NativeProvider } from './native-provider.types.js';
 import { CHAT_WORDS } from './omitted-fields.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { withPictures } from './fetch-pictures.js';
 import { callOptionsOf } from './v4-prompt.js';
 import { V4Chunks } from './v4-stream.js';
-import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
+import { finishReasonOf, isFailed, usageOf } from './v4-finish-and-usage.js';
 
 export interface V4ChatOptions {
   native: NativeProvider;
@@ -34,7 +34,7 @@ export interface V4ChatOptions {
   secrets: readonly string[];
   /** What the upstream's models refuse. */
   refused: RefusedFields;
-  /** For pictures that the provider does not fetch itself. */
+  /** Downloads images that the provider does not download itself. */
   egress?: Egress | undefined;
 }
 
@@ -58,15 +58,15 @@ function messageOf(content: readonly LanguageModelV4Content[], kind: string): Re
     content: text === '' && calls.length > 0 ? null : text,
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...new CarriedParts(kind).content(content).field(),
+    ...new AnswerMetadata(kind).content(content).field(),
   };
 }
 
-/** @throws UpstreamError where the maker made none, or left out what was asked for */
+/** @throws UpstreamError if the provider made no answer, or dropped a setting */
 function answerOf(made: LanguageModelV4GenerateResult, call: ChatCall, kind: string): ChatAnswer {
   refuseDropped(made.warnings, { modelId: call.modelId, asked: call.body });
   if (isFailed(made.finishReason)) throw brokenAnswer('an error');
-  // One package takes an error with status 200, and any other object, for one.
+  // One package accepts an error with status 200, or any other object, as an answer.
   if (made.content.length === 0 && made.finishReason.raw === undefined)
     throw brokenAnswer('nothing, nor why');
   const usage = usageOf(made.usage);
@@ -88,7 +88,7 @@ function answerOf(made: LanguageModelV4GenerateResult, call: ChatCall, kind: str
   return { text: JSON.stringify(parsed), parsed };
 }
 
-/** A call in the specification's words, as its maker takes it. @throws UpstreamError rejected */
+/** Converts a call to the AI SDK's options for this provider. @throws UpstreamError rejected */
 async function optionsOf(
   { native, egress }: Pick<V4ChatOptions, 'native' | 'egress'>,
   ready: LanguageModelV4,
@@ -113,7 +113,7 @@ async function optionsOf(
   };
 }
 
-/** Chat over a model of the AI SDK's specification: our body in its words, its answer in the convention's. */
+/** Chat over a model of the AI SDK: converts our body to its options and its answer to the chat-completions form. */
 export function createV4Chat(options: V4ChatOptions): ChatProvider {
   const { native, model, secrets, refused } = options;
   const { id: kind, chat: ways = {} } = native;
@@ -126,7 +126,7 @@ export function createV4Chat(options: V4ChatOptions): ChatProvider {
       throw upstreamErrorOf(error, { secrets, signal: call.signal });
     }
   };
-  /** With what the model takes: a refused field that may go is left out in one more try. */
+  /** Sends a call; if the upstream refuses an optional field, sends it once more without that field. */
   const sent = <T>(call: ChatCall, send: (call: ChatCall) => Promise<T>): Promise<T> =>
     refused.send(
       { path: 'chat', modelId: call.modelId, optional: () => optionalOfNative(call, CHAT_WORDS) },
@@ -165,7 +165,7 @@ export function createV4Chat(options: V4ChatOptions): ChatProvider {
   };
 }
 
-/** An answer in one piece as the stream that was asked for. */
+/** Converts a whole answer to a stream of one chunk. */
 function oneChunk({ text }: ChatAnswer): ChatChunks {
   let chunk = chunkOfAnswer(text);
   return {
@@ -178,7 +178,7 @@ function oneChunk({ text }: ChatAnswer): ChatChunks {
   };
 }
 
-/** A stream in the place of the whole answer. @throws UpstreamError */
+/** Assembles a stream to a whole answer. @throws UpstreamError */
 async function assembledChunks(chunks: ChatChunks, names: readonly string[]): Promise<ChatAnswer> {
   const assembled = new AssembledAnswer(names);
   for (let raw = await chunks.next(); raw !== null; raw = await chunks.next()) assembled.take(raw);

@@ -3,13 +3,13 @@ import type { ImageModel } from '../image.types.js';
 import { inputOf } from '../predictions/model-fields.js';
 import type { KnownFields, ModelFields } from '../predictions/model-fields.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
-import { refuseDropped } from './dropped.js';
+import { refuseDropped } from './dropped-settings.js';
 import { IMAGE_WORDS, ordersWithout } from './omitted-fields.js';
 import type { ImageWays, NativeProvider, Shape } from './native-provider.types.js';
 import type { Guarded } from './guarded.types.js';
 import type { V4MediaOptions } from './v4.types.js';
 
-/** Under which name a package looks for its options. */
+/** The key of a package's provider options. */
 export const optionsName = ({ id, package: made }: NativeProvider): string => made?.optionsName ?? id;
 
 type V4ImageOptions = Pick<
@@ -19,7 +19,7 @@ type V4ImageOptions = Pick<
   guarded: Guarded;
 };
 
-/** One package's model of pictures. */
+/** An image model of a package. */
 export function createV4Image(modelId: string, options: V4ImageOptions): ImageModel {
   const { id, native, fields, timeouts, held, load, refused, guarded } = options;
   const { image: ways = {} } = native;
@@ -28,7 +28,7 @@ export function createV4Image(modelId: string, options: V4ImageOptions): ImageMo
     specificationVersion: 'v4',
     provider: id,
     modelId,
-    // One a call is what every one of them can do; the caller asks again for more.
+    // Every model supports one image a call; for more images the caller calls again.
     maxImagesPerCall: 1,
     capabilities: {
       style: false,
@@ -58,10 +58,10 @@ export function createV4Image(modelId: string, options: V4ImageOptions): ImageMo
   };
 }
 
-/** Pictures take seconds where other work takes minutes. */
+/** Images take seconds, other work takes minutes. */
 const PICTURE_POLL_MS = 500;
 
-/** How long, and how often, packages ask about what they ordered: as everything that is ordered (their own limits are one to two minutes). */
+/** The time-out and interval of packages' polling: the same as for all orders (their own defaults are one to two minutes). */
 function patience(
   { id, image }: NativeProvider,
   { timeouts, given }: { timeouts: UpstreamSettings['timeouts']; given: SharedV4ProviderOptions },
@@ -72,7 +72,7 @@ function patience(
   return { [id]: { ...given[id], pollIntervalMillis, maxPollAttempts } };
 }
 
-/** The field that says what is unwanted; undefined: the model cannot be told. */
+/** The field for the negative prompt; undefined: the model has none. */
 function unwantedField(
   { unwanted, known = {} }: ImageWays,
   modelId: string,
@@ -83,7 +83,7 @@ function unwantedField(
   return found?.inputs['negative_prompt'] === undefined ? undefined : found;
 }
 
-/** Of our own words those for which the model has a field. */
+/** The options of our call for which the model has a field. */
 function imageOptions(
   { providerOptions }: ImageModelV4CallOptions,
   fields: ModelFields | undefined,
@@ -94,7 +94,7 @@ function imageOptions(
   return { [optionsName(native)]: inputOf(fields, { negative_prompt: unwanted }) };
 }
 
-/** The shape nearest to the size, for models that take no size; the picture is brought to that afterwards. */
+/** The aspect ratio nearest to the size, for models that take no size; the image is scaled afterwards. */
 function shapeOf(
   shapes: readonly Shape[] | null,
   size: `${number}x${number}` | undefined,

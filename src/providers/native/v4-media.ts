@@ -1,10 +1,16 @@
-import type { EmbeddingModelV4, EmbeddingModelV4Result, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import type {
+  EmbeddingModelV4,
+  EmbeddingModelV4Result,
+  RerankingModelV4,
+  RerankingModelV4Result,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
 import type { ImageModel } from '../image.types.js';
 import type { TtsModel } from '../tts.types.js';
 import type { SttModel } from '../stt.types.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { isVector } from '../openai-compatible/vectors.js';
-import { refuseDropped } from './dropped.js';
+import { refuseDropped } from './dropped-settings.js';
 import type { NativeProvider } from './native-provider.types.js';
 import { SPEECH_WORDS } from './omitted-fields.js';
 import { upstreamErrorOf } from './sdk-errors.js';
@@ -16,6 +22,7 @@ import type { V4MediaOptions } from './v4.types.js';
 
 export interface V4Media {
   embedding(modelId: string): EmbeddingModelV4;
+  rerank(modelId: string): RerankingModelV4;
   image(modelId: string): ImageModel;
   tts(modelId: string): TtsModel;
   stt(modelId: string): SttModel;
@@ -31,7 +38,7 @@ function embeddingOptions(
   return { [optionsName(native)]: { [native.dimensionsName?.(modelId) ?? 'dimensions']: dimensions } };
 }
 
-/** Models of a package behind our interfaces: loaded at the first call, with our errors. */
+/** A package's models behind our interfaces: loaded at the first call, with converted errors. */
 export function createV4Media(options: V4MediaOptions): V4Media {
   const { id, native, secrets, during, held, load, refused } = options;
   const { tts = {} } = native;
@@ -60,6 +67,13 @@ export function createV4Media(options: V4MediaOptions): V4Media {
           });
         }),
     }),
+    rerank: (modelId) => ({
+      ...base(modelId),
+      doRerank: (options) =>
+        guarded({ signal: options.abortSignal }, async () =>
+          rankedBy(await load((provider) => provider.rerankingModel?.(modelId)), options),
+        ),
+    }),
     image: (modelId) => createV4Image(modelId, { ...options, guarded }),
     tts: (modelId) => ({
       ...base(modelId),
@@ -86,9 +100,21 @@ export function createV4Media(options: V4MediaOptions): V4Media {
   };
 }
 
+/** @throws UpstreamError where it ranks what it was not given */
+async function rankedBy(
+  model: RerankingModelV4,
+  options: Parameters<RerankingModelV4['doRerank']>[0],
+): Promise<RerankingModelV4Result> {
+  const made = await model.doRerank(options);
+  const given = options.documents.values.length;
+  if (made.ranking.some(({ index }) => !Number.isSafeInteger(index) || index < 0 || index >= given))
+    throw brokenAnswer('a result of no document');
+  return made;
+}
+
 type EmbedOptions = Parameters<EmbeddingModelV4['doEmbed']>[0];
 
-/** In as many calls as the model needs. @throws UpstreamError where a vector is missing */
+/** Embeds all values, in as many calls as the model needs. @throws UpstreamError where a vector is missing */
 async function embedAll(model: EmbeddingModelV4, options: EmbedOptions): Promise<EmbeddingModelV4Result> {
   const limit = (await model.maxEmbeddingsPerCall) ?? options.values.length;
   const embeddings: number[][] = [];

@@ -6,7 +6,7 @@ import type {
 } from '@ai-sdk/provider';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { ChatCall } from '../providers.types.js';
-import { withCarriedParts } from './carried-parts.js';
+import { withProviderMetadata } from './provider-metadata.js';
 import type { ChatWays, NativeProvider } from './native-provider.types.js';
 
 type Fields = Record<string, unknown>;
@@ -19,7 +19,7 @@ type ToolCall = { id: string; function: { name: string; arguments: string } };
 type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content'];
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
 
-/** A request of the chat-completions convention in the specification's words. */
+/** Converts a chat-completions request to the AI SDK's call options. */
 export function callOptionsOf(
   native: NativeProvider,
   { body, maxTokens, signal }: ChatCall,
@@ -28,7 +28,7 @@ export function callOptionsOf(
   const defined: Fields = {
     temperature: body['temperature'],
     topP: body['top_p'],
-    // 0 asks for nothing, and some models refuse the field.
+    // 0 is the default, and some models refuse the field.
     frequencyPenalty: body['frequency_penalty'] || undefined,
     presencePenalty: body['presence_penalty'] || undefined,
     seed: body['seed'],
@@ -48,7 +48,7 @@ export function callOptionsOf(
 
 const REASONING: ReadonlySet<unknown> = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
 
-/** Whether a word for how much to think is one of the specification's. */
+/** Whether a reasoning effort is one of the AI SDK's values. */
 export const isReasoning = (effort: unknown): boolean => REASONING.has(effort);
 
 function responseFormatOf(format: Fields | undefined): LanguageModelV4CallOptions['responseFormat'] {
@@ -109,7 +109,7 @@ function messageOf(
   const { role, content } = message;
   if (role === 'system') return { role, content: textOf(saidBy(message)) };
   if (role === 'assistant')
-    return { role, content: withCarriedParts(assistantContent(message), message, native.id) };
+    return { role, content: withProviderMetadata(assistantContent(message), message, native.id) };
   if (role === 'user') return { role, content: saidBy(message).map((part) => userPart(part, native.chat)) };
   const toolCallId = typeof message['tool_call_id'] === 'string' ? message['tool_call_id'] : '';
   const toolName =
@@ -118,7 +118,7 @@ function messageOf(
   return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] };
 }
 
-/** A message's content as parts; a refusal is what was said. */
+/** A message's content as parts; a refusal becomes text. */
 export function partsOf(content: unknown): Part[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   if (!Array.isArray(content)) return [];
@@ -127,7 +127,7 @@ export function partsOf(content: unknown): Part[] {
   );
 }
 
-/** What a participant said. Makers' APIs know no names of participants: they are told in words. */
+/** The parts of a participant's message. Native APIs have no names of participants, so a name becomes text. */
 function saidBy({ content, refusal, name }: Fields): Part[] {
   const parts = partsOf(content ?? refusal);
   const [first, ...others] = parts;
@@ -151,7 +151,7 @@ function soundPart({ data, format }: Sound['input_audio']): UserContent[number] 
   return { type: 'file', mediaType, data: { type: 'data', data } };
 }
 
-/** It was made into a `data:` URL when it was fetched. */
+/** The file was converted to a `data:` URL when it was fetched. */
 function documentPart({ filename, file_data }: GivenFile['file']): UserContent[number] {
   const [, mediaType = 'application/octet-stream', data = ''] =
     /^data:([^;,]+);base64,(.*)$/s.exec(file_data) ?? [];
@@ -185,7 +185,7 @@ function assistantContent(message: Fields): AssistantContent {
   return [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...calls];
 }
 
-/** What a model wrote may be no JSON; providers want an object, so it then stands under a name. */
+/** A model's arguments may be invalid JSON; providers need an object, so the text is then wrapped in one. */
 function parsedArguments(text: string): unknown {
   try {
     return JSON.parse(text === '' ? '{}' : text) as unknown;

@@ -3,13 +3,13 @@ import type { SpeechCallOptions, TtsModel } from '../tts.types.js';
 import type { LeftOut } from '../openai-compatible/optional-fields.js';
 import type { TtsWays } from './native-provider.types.js';
 
-/** What a model can be asked for. */
+/** The capabilities of a model. */
 export function speechCapabilities(
   { isVoice, presets, speed, names }: TtsWays,
   modelId: string,
 ): TtsModel['capabilities'] {
   return {
-    // All names, or the contract's default alone, which asks for nothing.
+    // All names; or, if the model is itself one voice, only the contract's default.
     voices: isVoice?.(modelId) === true ? ['nova'] : null,
     referenceAudio: false,
     modelInputs: [],
@@ -19,15 +19,12 @@ export function speechCapabilities(
   };
 }
 
-/** The provider's voice that one of the six stands for; any other name is its own. */
+/** The provider's voice for one of the contract's six; any other name is the provider's own. */
 function voiceOf({ presets = {} }: TtsWays, asked: string): string {
   return (Object.hasOwn(presets, asked) ? presets[asked] : undefined) ?? asked;
 }
 
-/**
- * Our speech call in the specification's words. MP3 is what every package knows; the caller is given the format asked for, which is made
- * of it where that is another.
- */
+/** Converts our speech call to the AI SDK's. It asks for MP3, which every package supports; Penstock converts that to the requested format. */
 export function speechCallOf(
   ways: TtsWays,
   modelId: string,
@@ -36,7 +33,7 @@ export function speechCallOf(
   const voice = asked === undefined || ways.isVoice?.(modelId) === true ? undefined : voiceOf(ways, asked);
   return {
     text,
-    // Packages have a format of their own where they are given none, and send none where it is empty.
+    // Without a format packages send their default; with an empty one they send none.
     outputFormat: without.has('response_format') ? '' : 'mp3',
     ...(voice === undefined ? {} : { voice }),
     ...(speed === undefined || speed === 1 ? {} : { speed }),

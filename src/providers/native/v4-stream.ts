@@ -3,11 +3,11 @@ import { TypeValidationError } from '@ai-sdk/provider';
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ChatCall, ChatChunks } from '../providers.types.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
-import { refuseDropped } from './dropped.js';
-import { CarriedParts } from './carried-parts.js';
+import { refuseDropped } from './dropped-settings.js';
+import { AnswerMetadata } from './provider-metadata.js';
 import { upstreamErrorOf } from './sdk-errors.js';
-import { KNOWN_EVENT } from './silent-events.js';
-import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
+import { KNOWN_EVENT } from './empty-events.js';
+import { finishReasonOf, isFailed, usageOf } from './v4-finish-and-usage.js';
 
 type Delta = Record<string, unknown>;
 
@@ -18,7 +18,7 @@ interface StreamOptions {
   abort(): void;
 }
 
-/** An event that the provider's package does not know yet: makers add some, and ask that those are passed over. */
+/** Whether the error is an event of an unknown type: providers add types and ask clients to ignore them. */
 function isNewEvent(error: unknown): boolean {
   if (!TypeValidationError.isInstance(error)) return false;
   const { value } = error as { value: unknown };
@@ -26,13 +26,13 @@ function isNewEvent(error: unknown): boolean {
   return typeof value.type === 'string' && !KNOWN_EVENT.test(value.type);
 }
 
-/** An end that the provider did not tell: packages call it by these names, or by the one of a reason unknown to them, without the reason. */
+/** Whether the provider sent no finish reason: packages then use one of these values, without a raw reason. */
 function isCutOff(reason: LanguageModelV4FinishReason): boolean {
   const { unified, raw } = reason;
   return isFailed(reason) || unified === 'interrupted' || (unified === 'other' && raw === undefined);
 }
 
-/** A stream of the specification's parts as chunks of the convention. Pulled: nothing is read ahead of the caller. */
+/** Converts a stream of the AI SDK's parts to chat-completion chunks, read on demand only. */
 export class V4Chunks implements ChatChunks {
   private readonly reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>;
   private readonly id = `chatcmpl-${randomUUID()}`;
@@ -40,7 +40,7 @@ export class V4Chunks implements ChatChunks {
   private readonly waiting: string[] = [];
   /** Position of each tool call in the answer, and whether its arguments came in pieces. */
   private readonly tools = new Map<string, { index: number; streamed: boolean }>();
-  private readonly carried: CarriedParts;
+  private readonly carried: AnswerMetadata;
   private opened = false;
   private finished = false;
 
@@ -49,7 +49,7 @@ export class V4Chunks implements ChatChunks {
     private readonly options: StreamOptions,
   ) {
     this.reader = stream.getReader();
-    this.carried = new CarriedParts(options.kind);
+    this.carried = new AnswerMetadata(options.kind);
   }
 
   /** Waits for the first chunk. @throws UpstreamError */
@@ -72,7 +72,7 @@ export class V4Chunks implements ChatChunks {
       if (this.finished) return null;
       const { done, value } = await this.read();
       if (done) {
-        // Without the closing part nobody knows whether the answer is whole.
+        // Without the final part it is unknown whether the answer is complete.
         throw brokenAnswer('a stream that broke off');
       }
       this.take(value);
@@ -82,7 +82,7 @@ export class V4Chunks implements ChatChunks {
   cancel(): void {
     this.finished = true;
     this.options.abort();
-    // The reader's own fault after a cancel concerns nobody.
+    // An error of the reader after the cancellation is irrelevant.
     this.reader.cancel().catch(() => undefined);
   }
 
@@ -139,7 +139,7 @@ export class V4Chunks implements ChatChunks {
     this.push({ tool_calls: [{ index: tool.index, function: { arguments: delta } }] });
   }
 
-  /** Some providers name a call only when it is whole. */
+  /** Some providers send a call only when it is complete. */
   private wholeTool({
     toolCallId,
     toolName,

@@ -1,6 +1,6 @@
 import type { TranscriptionModelV4 } from '@ai-sdk/provider';
 import type { Transcription, TranscriptionCall, SttModel } from '../stt.types.js';
-import { refuseDropped } from './dropped.js';
+import { refuseDropped } from './dropped-settings.js';
 import type { RefusedFields } from '../openai-compatible/optional-fields.js';
 import { languageCode } from '../openai-compatible/language-codes.js';
 import { optionalSettings, ordersWithout, settingsWithout } from './omitted-fields.js';
@@ -19,7 +19,7 @@ interface TranscriptionOptions {
   withdraw(reference: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Transcription over a provider package. Words and speakers are read from the provider's own answer, which the package leaves them in. */
+/** Transcription over a provider package. Words and speakers are read from the provider's raw answer, because the package does not return them. */
 export function createV4Transcription({
   native: { id, stt: ways = {} },
   modelId,

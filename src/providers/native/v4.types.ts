@@ -12,12 +12,12 @@ export interface V4MediaOptions {
   secrets: readonly string[];
   /** What the upstream's models refuse. */
   refused: RefusedFields;
-  /** Some packages ask more than once for one answer. */
+  /** Some packages send several requests for one answer. */
   during: OutboundFetch['during'];
-  /** Remembers what was ordered. */
+  /** Stores orders. */
   held: HeldOrders;
   timeouts: UpstreamSettings['timeouts'];
-  /** How its models take our parameters, where an entry says it. */
+  /** How its models take our parameters, from the entries in PROVIDERS_FILE. */
   fields: KnownFields;
   /** Loads the package, then makes a model. */
   load<T>(make: (provider: SdkProvider) => T | undefined): Promise<T>;

@@ -49,7 +49,7 @@ function stateOf(request: Fields, secrets: readonly string[]): OperationState<st
   return { done: false, percent: typeof progress === 'number' ? progress : undefined };
 }
 
-/** Videos of xAI (`POST /videos/generations`, then `GET /videos/{id}`). It has no way to take an order back. */
+/** Videos of xAI (`POST /videos/generations`, then `GET /videos/{id}`). Its API cannot cancel an order. */
 function createVideo(upstream: VideoUpstream): VideoModel {
   const { api, modelId, secrets } = upstream;
   return videoModel(upstream, CAPABILITIES, {
@@ -68,7 +68,7 @@ function createVideo(upstream: VideoUpstream): VideoModel {
   });
 }
 
-/** xAI. It speaks the convention but for pictures, which its package makes, and videos. */
+/** xAI. It is OpenAI-compatible except for images, which its package makes, and videos. */
 export const xai: NativeProvider = {
   id: 'xai',
   variables: ['XAI_API_KEY'],

@@ -1,6 +1,6 @@
 import type { Egress } from '../../egress/index.js';
 import type { ImageCapabilities, ImageModel } from '../image.types.js';
-import { patiently } from '../predictions/operation.js';
+import { withRetries } from '../predictions/operation.js';
 import { keyWithout } from './optional-fields.js';
 import type { RefusedFields } from './optional-fields.js';
 import type { Transport } from './transport.js';
@@ -121,7 +121,7 @@ async function bytesOf(
   if (typeof url === 'string' && DATA_URL.test(url)) return Buffer.from(url.replace(DATA_URL, ''), 'base64');
   if (typeof url !== 'string' || !URL.canParse(url)) throw brokenAnswer('no images');
   // It is made, and paid, by now.
-  return await patiently(() => download(new URL(url), options, signal), {
+  return await withRetries(() => download(new URL(url), options, signal), {
     pollMs: DOWNLOAD_PAUSE_MS,
     signal,
   });

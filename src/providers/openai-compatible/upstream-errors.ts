@@ -1,6 +1,6 @@
 import { isFailure } from '../convention/finish-reasons.js';
 import { UpstreamError } from '../providers.types.js';
-import { tellsOfCode, withoutPaths } from './inner-workings.js';
+import { holdsTraceOrSql, redactPaths } from './redact-error.js';
 
 /** So much of a message is looked at. */
 const MAX_LOOKED_AT = 4000;
@@ -20,7 +20,7 @@ export function rejectedRequest(
   { status, secrets }: { status: number; secrets: readonly string[] },
 ): UpstreamError {
   const looked = said.slice(0, MAX_LOOKED_AT);
-  const message = tellsOfCode(looked) ? '' : shortened(withoutPaths(withoutSecrets(looked, secrets)));
+  const message = holdsTraceOrSql(looked) ? '' : shortened(redactPaths(withoutSecrets(looked, secrets)));
   return new UpstreamError(message || 'The request was rejected by the model provider', {
     status,
     retryable: false,

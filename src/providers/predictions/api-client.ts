@@ -13,7 +13,7 @@ export type Fields = Record<string, unknown>;
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The longest JSON answer, and the largest file, that are read. */
+/** The size limits of JSON answers and of files. */
 const MAX_JSON_BYTES = 8 * 1024 * 1024;
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
 const MAX_HOPS = 3;
@@ -28,32 +28,32 @@ export interface ApiRequest {
   signal: AbortSignal | undefined;
 }
 
-/** A provider's own API, where no package of its speaks it. */
+/** A client for the parts of a provider's API that its package does not cover. */
 export interface ApiClient {
   /** @throws UpstreamError for anything but JSON with a 2xx status */
   json(request: ApiRequest): Promise<Fields>;
   /** @throws UpstreamError */
   bytes(request: ApiRequest): Promise<Uint8Array>;
-  /** A file that an answer names: of this host, of a stranger's (then without the key, as callers' addresses are read), or a data: URL. */
+  /** Downloads a file that an answer names: from this host; from another host (without the key, through the egress guard); or from a data: URL. */
   file(address: string, signal: AbortSignal | undefined): Promise<Uint8Array>;
-  /** Whether an address that an answer names is this API's. */
+  /** Whether a URL in an answer belongs to this API. */
   isOwn(address: string): boolean;
 }
 
 export interface ApiClientOptions {
   fetch: OutboundFetch['fetch'];
   baseUrl: string;
-  /** The key among them. */
+  /** All headers, including the key. */
   headers: Record<string, string>;
   secrets: readonly string[];
-  /** Hosts of the same provider that the base address stands for as well. */
+  /** Further hosts of the provider, whose requests go to the base address too. */
   alsoOwn?: readonly string[];
 }
 
 const isForm = (body: object): body is { bytes: Uint8Array; contentType: string } =>
   'contentType' in body && 'bytes' in body && body.bytes instanceof Uint8Array;
 
-/** A body of at most so many bytes, by default of a file. @throws UpstreamError for a longer one */
+/** Reads a body with a size limit, by default that of files. @throws UpstreamError for a longer one */
 export async function readWhole(answer: Response, maxBytes: number = MAX_FILE_BYTES): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -91,7 +91,7 @@ class HttpApi implements ApiClient {
       const text = (await readWhole(await this.send(request), MAX_JSON_BYTES)).toString('utf8');
       const parsed = parseJson(text);
       if (isFields(parsed)) return parsed;
-      // A question may be asked again, as after a 500: a page of something in between says nothing of the work.
+      // A GET may be repeated, as after a 500: an intermediary's HTML page says nothing of the work.
       const retryable = request.method === 'GET';
       throw new UpstreamError('Upstream answered what is no JSON object', { status: null, retryable });
     });
@@ -167,7 +167,7 @@ function encoded(body: ApiRequest['body']): [string, string | Buffer] | [null, n
     : ['application/json', JSON.stringify(body)];
 }
 
-/** Undefined where it is none. */
+/** Undefined if it is invalid. */
 function parseJson(text: string): unknown {
   if (text === '') return {};
   try {

@@ -1,9 +1,9 @@
-/** What an upstream's field may hold; null: the field is left out, as the model does that by itself. */
+/** The value of an upstream's field; null: the field is left out, because it is the model's default. */
 export type FieldValue = string | number | boolean | null;
 
 /**
- * One parameter of ours as a model takes it: the field's name where it takes any value; the values it knows, each with its own word for
- * it; or the numbers between which it takes any.
+ * How a model takes one of our parameters: the field's name if it takes any value; the supported values with the model's own value for each; or a
+ * range of numbers.
  */
 export type ModelField =
   | string
@@ -17,14 +17,17 @@ export interface ModelMode {
   without?: readonly string[] | undefined;
 }
 
-/** How a model takes our parameters, as data: from its entry in PROVIDERS_FILE, or known here. A parameter without a field is refused. */
+/**
+ * How a model takes our parameters, as data: from its entry in PROVIDERS_FILE or from the provider's definition. A parameter without a field is
+ * refused.
+ */
 export interface ModelFields {
-  /** Our parameter → its field. Names that are none of ours stand in `model_inputs` of music and edits. */
+  /** Our parameter → its field. Other names are accepted in `model_inputs` of music and edits. */
   inputs: Readonly<Record<string, ModelField>>;
-  /** Fields that every call carries. */
+  /** Fields of every call. */
   fixed?: Readonly<Record<string, FieldValue>> | undefined;
   modes?: Readonly<Record<string, string | ModelMode>> | undefined;
-  /** Modes, or operations of edits (contract 4.3), that it does; absent: all that its fields allow. */
+  /** Supported modes, or operations of edits (contract 4.3); absent: all that its fields allow. */
   tasks?: readonly string[] | undefined;
 }
 
@@ -33,12 +36,12 @@ export type KnownFields = Readonly<Record<string, ModelFields>>;
 
 const nameOf = (field: ModelField): string => (typeof field === 'string' ? field : field.name);
 
-/** The values that a field knows, as written in a request; null where it takes any. */
+/** The values that a field supports, as written in a request; null if it takes any. */
 export function knownValues(field: ModelField | undefined): string[] | null {
   return typeof field === 'object' && 'values' in field ? Object.keys(field.values) : null;
 }
 
-/** The endpoint of a mode, and what it does not take. */
+/** The endpoint of a mode, and the parameters that it does not support. */
 export function modeOf(fields: ModelFields, modelId: string, mode: string): Required<ModelMode> {
   const other = fields.modes?.[mode];
   if (other === undefined) return { upstreamId: modelId, without: [] };
@@ -48,8 +51,8 @@ export function modeOf(fields: ModelFields, modelId: string, mode: string): Requ
 }
 
 /**
- * A call's values as the model's input. Values are what was checked against the same fields before: one that a field does not know is
- * left to the upstream.
+ * Converts a call's values to the model's input. The values were checked against the same fields before; a value that a field does not list is
+ * passed on unchanged.
  */
 export function inputOf(
   fields: ModelFields,

@@ -3,22 +3,22 @@ import type { OrderLog } from '../order.types.js';
 import { UpstreamError } from '../providers.types.js';
 import { abortedError } from '../openai-compatible/upstream-errors.js';
 
-/** What an upstream says of work that it was given. */
+/** The state of an order at the upstream. */
 export type OperationState<T> = { done: true; value: T } | { done: false; percent?: number | undefined };
 
 export interface OperationLimits {
-  /** Between two questions about it. */
+  /** The interval between polls. */
   pollMs: number;
-  /** From the order, or from taking it over, to the end. */
+  /** The time limit, from placing or taking over the order to its end. */
   generationMs: number;
 }
 
 export interface OrderedWork<T> {
-  /** Gives the upstream the order. Not cut off: an order whose name nobody read could neither be followed nor taken back. */
+  /** Places the order. Without an abort signal: an order whose reference was not read could neither be polled nor cancelled. */
   place(): Promise<string>;
   /** @throws UpstreamError */
   check(reference: string, signal: AbortSignal): Promise<OperationState<T>>;
-  /** Tells the upstream that nobody wants it any more. */
+  /** Cancels the order. */
   withdraw(reference: string, signal: AbortSignal): Promise<unknown>;
   limits: OperationLimits;
   signal: AbortSignal;
@@ -26,16 +26,16 @@ export interface OrderedWork<T> {
   log?: OrderLog | undefined;
 }
 
-/** Requests in a row that may fail: the work goes on meanwhile, and ordering it again would cost again. */
+/** Failed polls in a row that end the work. Before that the work goes on, because ordering it again would cost again. */
 const MAX_FAULTS = 5;
 const WITHDRAW_MS = 5000;
-/** An upstream that does not know an order (any more). */
+/** Statuses of an unknown or deleted order. */
 const UNKNOWN = new Set([404, 410]);
 
 /**
- * Orders work, or takes over the order that was placed before, and asks until it is done. Work that nobody waits for any more, or that
- * takes too long, is taken back; what another worker will go on with is left alone.
- * @throws UpstreamError never one that asks for another order at the same upstream, once there was one
+ * Places an order, or takes over an earlier one, and polls until it is done. Cancels the order if nobody waits any more or the time is over, but
+ * not if another worker continues the job.
+ * @throws UpstreamError never a retryable one once an order was placed, so that it is not ordered again at the same upstream
  */
 export async function followOrder<T>(work: OrderedWork<T>): Promise<T> {
   if (work.signal.aborted) throw abortedError();
@@ -69,13 +69,13 @@ async function takeBack<T>(reference: string, { withdraw, log }: OrderedWork<T>)
     await withdraw(reference, AbortSignal.timeout(WITHDRAW_MS));
     await log?.withdrawn(reference);
   } catch {
-    // Of a cancelled job it stays noted: a worker's sweep tries once more.
+    // The order of a cancelled job stays stored: a worker's sweep tries to cancel it once more.
   }
 }
 
 type Outcome<T> = { value: T } | { abandoned: UpstreamError };
 
-/** @throws UpstreamError what the upstream itself ended with */
+/** @throws UpstreamError the error with which the upstream ended the order */
 async function ask<T>(
   reference: string,
   { check, limits, signal, onProgress }: OrderedWork<T>,
@@ -102,16 +102,16 @@ async function ask<T>(
   return { abandoned: finalFault('Upstream took too long') };
 }
 
-/** The upstream had the order: it is not placed a second time there. */
+/** An error that is not retryable: the upstream had the order, so it is not placed there again. */
 export function finalFault(message: string): UpstreamError {
   return new UpstreamError(message, { status: null, retryable: false });
 }
 
 /**
- * A request about work that is ordered, or for the file that came of it: sent again where it failed for the moment.
- * @throws UpstreamError never one that asks for another order at the same upstream
+ * Sends a request to poll an order or to download its file, and repeats it after temporary errors.
+ * @throws UpstreamError never a retryable one, so that nothing is ordered again at the same upstream
  */
-export async function patiently<T>(
+export async function withRetries<T>(
   request: () => Promise<T>,
   { pollMs, signal }: { pollMs: number; signal: AbortSignal | undefined },
 ): Promise<T> {
@@ -128,11 +128,11 @@ export async function patiently<T>(
   }
 }
 
-/** How long an upstream wants to be left alone after a fault, but as long as between any two questions. */
+/** The wait after an error: the upstream's `Retry-After`, but at least the poll interval. */
 const untilAgain = ({ options: { retryAfterMs } }: UpstreamError, pollMs: number): number =>
   Math.max(pollMs, retryAfterMs ?? 0);
 
-/** @throws UpstreamError where nobody waits any more */
+/** @throws UpstreamError if nobody waits any more */
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => {
     throw abortedError();

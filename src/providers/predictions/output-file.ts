@@ -1,11 +1,11 @@
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { isFields } from './api-client.js';
 
-/** Where models put the file that they made; looked at first, in this order. */
+/** Names under which models return their file; checked first, in this order. */
 const NAMES = ['video', 'audio', 'image', 'images', 'audio_file', 'audio_url', 'output', 'url'];
 const MAX_DEPTH = 4;
 
-/** The address of the file that an output names, wherever the model put it. @throws UpstreamError */
+/** Finds the URL of the file in an output, wherever the model put it. @throws UpstreamError */
 export function outputAddress(output: unknown): string {
   const found = search(output, 0);
   if (found === null) throw brokenAnswer('no file');

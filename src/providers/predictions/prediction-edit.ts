@@ -3,13 +3,13 @@ import type { FieldValue, ModelFields } from './model-fields.js';
 import { inputOf } from './model-fields.js';
 import type { PredictionModel } from './predictions.types.js';
 
-/** Values of an edit that a field may stand for; all other names stand in `model_inputs`. */
+/** Parameters of an edit that can have a field; all other names are accepted in `model_inputs`. */
 const OURS: ReadonlySet<string> = new Set(['prompt', 'image', 'mask', 'scale', 'strength']);
-/** What only words can tell, what needs a mask, and what needs neither. */
+/** Operations that need a prompt, that need a mask, and that need neither. */
 const BY_WORDS = ['backgroundReplace', 'faceEnhancement', 'colorization', 'styleTransfer'];
 const BY_MASK = ['inpainting', 'outpainting', 'objectRemoval'];
 
-/** Without a word of the entry's: what a model with these fields can be expected to do. */
+/** The operations of a model whose entry lists none, derived from its fields. */
 function tasksOf({ inputs, tasks }: ModelFields): readonly string[] {
   if (tasks !== undefined) return tasks;
   if (inputs['scale'] !== undefined) return ['superResolution'];
@@ -21,7 +21,7 @@ function valuesOf(call: ImageEditCall): Record<string, FieldValue | undefined> {
   return { ...call.modelInputs, prompt: call.prompt, scale: call.scale, strength: call.strength };
 }
 
-/** Edits of a model that a provider runs by its name; its mask is white where it may paint. */
+/** Edits of a third-party model; its mask is white where the model may paint. */
 export function createPredictionEditor({ predictor, modelId, fields }: PredictionModel): ImageEditor {
   const png = (bytes: Uint8Array, signal: AbortSignal): Promise<string> =>
     predictor.upload({ bytes, mediaType: 'image/png' }, signal);

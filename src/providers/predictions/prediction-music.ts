@@ -3,7 +3,7 @@ import type { FieldValue, ModelFields } from './model-fields.js';
 import { inputOf, knownValues, modeOf } from './model-fields.js';
 import type { PredictionModel } from './predictions.types.js';
 
-/** Parameters of contract 4.5 that a field may stand for; all other names stand in `model_inputs`. */
+/** Parameters of contract 4.5 that can have a field; all other names are accepted in `model_inputs`. */
 const OURS: ReadonlySet<string> = new Set([
   'prompt',
   'duration_seconds',
@@ -11,7 +11,7 @@ const OURS: ReadonlySet<string> = new Set([
   'negative_prompt',
   'source_audio',
 ]);
-/** The contract's default: of a model that cannot be told. */
+/** The contract's default, for a model without such a parameter. */
 const PLAIN_SECONDS = [30];
 
 function durationsOf({ inputs }: ModelFields): MusicCapabilities['durations'] {
@@ -31,7 +31,7 @@ function valuesOf(call: MusicCall): Record<string, FieldValue | undefined> {
   };
 }
 
-/** Music of a model that a provider runs by its name. What comes in another format is brought to the one asked for by the caller. */
+/** Music of a third-party model. The caller of this function converts it to the requested format. */
 export function createPredictionMusic({ predictor, modelId, fields }: PredictionModel): MusicModel {
   return {
     capabilities: {

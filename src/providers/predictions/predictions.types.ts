@@ -1,24 +1,24 @@
 import type { OrderLog } from '../order.types.js';
 import type { ModelFields } from './model-fields.js';
 
-/** A provider that runs other people's models by their name: an order, questions about it, an output. */
+/** A provider that runs third-party models by name: an order, polls, an output. */
 export interface Predictor {
   /** Runs one prediction to its end; its output as the provider has it. @throws UpstreamError */
   predict(modelId: string, input: PredictionInput, options: PredictOptions): Promise<unknown>;
-  /** Takes an order back. @throws UpstreamError */
+  /** Cancels an order. @throws UpstreamError */
   withdraw(reference: string, signal: AbortSignal): Promise<unknown>;
   /** A file as the value of an input field. @throws UpstreamError */
   upload(file: { bytes: Uint8Array; mediaType: string }, signal: AbortSignal): Promise<string>;
-  /** The file that an output names. @throws UpstreamError */
+  /** Downloads the file that an output names. @throws UpstreamError */
   file(output: unknown, signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** The fields of an order; asked for only where one is placed, since files in it are uploaded for that. */
+/** Makes the fields of an order. Called only if an order is placed, because it uploads files. */
 export type PredictionInput = () => Promise<Readonly<Record<string, unknown>>>;
 
 export interface PredictOptions {
   signal: AbortSignal;
-  /** 0 to 100, where the model tells. */
+  /** 0 to 100, if the model reports progress. */
   onProgress?: ((percent: number) => void) | undefined;
   orders?: OrderLog | undefined;
 }

@@ -22,10 +22,10 @@ export interface ProviderMediaOptions {
   secrets: readonly string[];
 }
 
-/** What a provider makes that no package of its speaks: videos, music, edits. */
+/** What a provider makes without a package: videos, music, edits. */
 export type ProviderMedia = Pick<Provider, 'video' | 'music' | 'image_edit'>;
 
-/** A model of which nothing is known takes words alone. */
+/** An unknown model takes only a prompt. */
 const WORDS_ALONE: ModelFields = { inputs: { prompt: 'prompt' } };
 
 /** The header that carries a provider's key. */
@@ -38,7 +38,7 @@ export function keyHeaderOf(
   return { [name]: prefix + apiKey };
 }
 
-/** A provider's own API over its connections, for what no package of its speaks. */
+/** A client for a provider's own API over its connections, for what its package does not cover. */
 export function createProviderApi(options: ProviderMediaOptions): ApiClient {
   const { upstream, native, outbound, headers, secrets } = options;
   return createApiClient({
@@ -89,7 +89,7 @@ export function createProviderMedia(options: ProviderMediaOptions): ProviderMedi
   };
 }
 
-/** Orders are asked about for minutes: a reload meanwhile must not cut them off. */
+/** Keeps the connections while an order is polled: a reload must not cut it off. */
 function heldVideo(video: VideoModel, { outbound }: ProviderMediaOptions): VideoModel {
   return { ...video, doGenerate: (call) => outbound.during(() => video.doGenerate(call)) };
 }

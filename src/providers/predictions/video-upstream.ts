@@ -1,37 +1,37 @@
 import type { ApiClient } from './api-client.js';
-import { followOrder, patiently } from './operation.js';
+import { followOrder, withRetries } from './operation.js';
 import type { OperationLimits, OperationState } from './operation.js';
 import { madeVideo } from '../video-calls.js';
 import type { VideoCallOptions, VideoCapabilities, VideoModel } from '../video.types.js';
 
-/** What an adapter of videos is given. */
+/** The dependencies of a video adapter. */
 export interface VideoUpstream {
   api: ApiClient;
   limits: OperationLimits;
   providerId: string;
   modelId: string;
-  /** Whether the maker can read files that are stored here. */
+  /** Whether the provider can download files from this installation. */
   publicFiles: boolean;
-  /** Values that must never show in an error's message. */
+  /** Values that must never appear in an error message. */
   secrets: readonly string[];
 }
 
 /** A call whose signal is there. */
 export type VideoCall = VideoCallOptions & { abortSignal: AbortSignal };
 
-/** How a maker's API takes an order, by what names the order there. */
+/** How a provider's API handles orders of videos. */
 export interface VideoOrders {
   /** @throws UpstreamError */
   place(call: VideoCall): Promise<string>;
-  /** Its value is the video's address; null where the order names it. @throws UpstreamError */
+  /** The value is the video's URL; null if the order's reference is enough to download it. @throws UpstreamError */
   check(reference: string, signal: AbortSignal): Promise<OperationState<string | null>>;
-  /** Absent: the API has no way to take an order back. */
+  /** Absent: the API cannot cancel orders. */
   withdraw?(reference: string, signal: AbortSignal): Promise<unknown>;
   /** @throws UpstreamError */
   fetch(made: { reference: string; address: string | null }, signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** The specification's model around a maker's orders. */
+/** The AI SDK's video model over a provider's orders. */
 export function videoModel(
   { providerId, modelId, limits }: VideoUpstream,
   capabilities: VideoCapabilities,
@@ -51,7 +51,7 @@ export function videoModel(
       onProgress,
       log,
     });
-    return await patiently(() => orders.fetch(made, signal), { pollMs: limits.pollMs, signal });
+    return await withRetries(() => orders.fetch(made, signal), { pollMs: limits.pollMs, signal });
   };
   return {
     specificationVersion: 'v4',

@@ -7,7 +7,7 @@ import { BIND } from './idempotency.queries.js';
 /** SQLSTATE of `penstock_idempotency_bind`. */
 const LOST = 'PSKEY';
 
-/** What the caller is told where the making of something failed: 409 where another request has the call's Idempotency-Key by now. */
+/** Converts an error of a creation: 409 if another request has taken the call's Idempotency-Key over. */
 export function orKeyLost(error: unknown): unknown {
   for (let fault = error; fault instanceof Error && !(fault instanceof ApiError); fault = fault.cause)
     if ((fault as NodeJS.ErrnoException).code === LOST) return inFlight();
@@ -15,8 +15,9 @@ export function orKeyLost(error: unknown): unknown {
 }
 
 /**
- * In the transaction that makes something: from its commit on, a retry with the call's Idempotency-Key finds it, whoever dies.
- * @throws ApiError conflict: another request has the key by now, and nothing is made here
+ * Binds a created object's id to the call's Idempotency-Key, in the transaction that creates it. From the commit on, a retry with the key finds
+ * the object, even after a crash.
+ * @throws ApiError conflict: another request has taken the key over; the transaction must roll back
  */
 export async function bindToKey(
   sql: Sql,
@@ -29,7 +30,7 @@ export async function bindToKey(
   });
 }
 
-/** Takes the first thing of its kind that an earlier request with the call's key made; null: it made none, or died before. */
+/** Takes the first id with the prefix that an earlier request with the call's key has bound; null if there is none. */
 export function takeBound({ boundIds }: Pick<KeyedCall, 'boundIds'>, prefix: string): string | null {
   const at = boundIds?.findIndex((id) => id.startsWith(`${prefix}_`)) ?? -1;
   return boundIds?.splice(at, at < 0 ? 0 : 1)[0] ?? null;

@@ -3,23 +3,22 @@ import { keyHeaderOf } from './predictions/provider-media.js';
 import type { UpstreamSettings } from './upstream-settings.types.js';
 import { Transport } from './openai-compatible/transport.js';
 
-/** What an upstream said to a question that costs nothing. */
-export interface UpstreamAnswer {
-  /** What was asked, as `GET /models`. */
+/** The result of a probe, which costs nothing. */
+export interface ProbeResult {
+  /** The request, such as `GET /models`. */
   asked: string;
   status: number;
   refusesKey: boolean;
 }
 
 /**
- * Asks an upstream for something that only whoever has a right key may see. Null: its requests are signed one by one, and such a question
- * would tell nothing.
- * @throws UpstreamError where no answer comes
+ * Sends a request that only succeeds with a valid key. Null: the upstream's requests are signed individually, so a probe would show nothing.
+ * @throws UpstreamError if no answer comes
  */
-export async function askUpstream(
+export async function probeUpstream(
   upstream: UpstreamSettings,
   signal: AbortSignal,
-): Promise<UpstreamAnswer | null> {
+): Promise<ProbeResult | null> {
   const { kind, baseUrl, apiKey, timeouts } = upstream;
   const native = nativeProvider(kind);
   if (native?.probe === null) return null;

@@ -7,15 +7,15 @@ const FINISH: Partial<Record<LanguageModelV4FinishReason['unified'], string>> = 
   'tool-calls': 'tool_calls',
 };
 
-/** The convention's word for why a model stopped: the package's, else what its maker's own means. */
+/** The finish reason in the chat-completions form: from the package's value, else from the provider's own. */
 export const finishReasonOf = ({ unified, raw }: LanguageModelV4FinishReason): string =>
   FINISH[unified] ?? (unified === 'stop' ? 'stop' : finishReason(raw, false));
 
-/** An answer that its maker did not finish; one calls it by its own word when the model took too long. */
+/** Whether the provider did not finish the answer; one provider reports a time-out as `TIMEOUT`. */
 export const isFailed = ({ unified, raw }: LanguageModelV4FinishReason): boolean =>
   unified === 'error' || raw === 'TIMEOUT';
 
-/** Usage in the convention's form; absent counts are left to the caller, who then counts the text. */
+/** Usage in the chat-completions form; null if counts are missing: the caller then counts the text. */
 export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Record<string, unknown> | null {
   const [prompt, completion] = [inputTokens.total, outputTokens.total];
   if (prompt === undefined || completion === undefined) return null;

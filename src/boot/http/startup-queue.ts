@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { writeFault } from '../../http/index.js';
 import { sendLive } from './health.js';
-import type { Route } from './odd-requests.js';
+import type { Route } from './protocol-events.js';
 import { refuse } from './refuse.js';
 
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -13,23 +13,23 @@ export interface Serving {
   upgrade: Upgrade;
 }
 
-/** As long as calls wait for a database that is away. */
+/** The same time as calls wait for a database that is away. */
 const PATIENCE_MS = 5000;
 const STARTING = { status: 503, error: 'Starting', retryAfter: 1 };
-/** Who asks these wants to know how it stands now. */
+/** Probes are answered at once. */
 const PROBES = new Set(['/readyz', '/metrics']);
 
 /**
- * A starting process listens before it can serve, and a balancer that looks at connections only sends it callers: they wait for the moment
- * it takes, so that a deploy turns nobody away.
+ * Holds the requests that reach a starting process before it can serve. A load balancer that checks only whether the port is open already sends
+ * requests; they wait until the start is complete, so that a deployment refuses nobody.
  */
-export interface WaitingRoom extends Serving {
-  /** Lets everybody in. */
+export interface StartupQueue extends Serving {
+  /** Passes all waiting requests to the handlers. */
   open(serving: Serving): void;
 }
 
-/** @param role what /healthz tells: a process that takes its time to start (a migration) lives, and is not ready */
-export function createWaitingRoom(role: string): WaitingRoom {
+/** @param role shown by /healthz: a process with a long start (a migration) is alive and not ready */
+export function createStartupQueue(role: string): StartupQueue {
   const waiting = new Set<(serving: Serving | null) => void>();
   const enter = (connection: NodeJS.EventEmitter, leave: (serving: Serving | null) => void): void => {
     const done = (serving: Serving | null): void => {

@@ -3,10 +3,10 @@ import type { Metering } from './metering.types.js';
 import { SETTLED } from './metering.queries.js';
 
 /**
- * How operations of the past were settled: the settlement of one that is settled says how, and changes nothing. What is told of here is
- * given to somebody: the charge is not taken back any more (`penstock_take_back`).
+ * Finds how an operation was settled: settling it again changes nothing and returns the first result. Since its answer is then given to a caller,
+ * the charge can no longer be reversed (`penstock_take_back`).
  */
-export function createSettledBefore(
+export function createPastSettlements(
   { system }: Pick<Database, 'system'>,
   { settle }: Pick<Metering, 'settle'>,
 ): Metering['settledBefore'] {

@@ -5,19 +5,19 @@ import type { ErrorCode } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import type { RateState } from '../metering/metering.types.js';
 
-/** A refusal of what never reaches a route. */
-export interface BareFault {
+/** The refusal of a request that never reaches a route. */
+export interface FaultResponse {
   status: number;
   error: string;
-  /** Default: the one of the status. */
+  /** Default: the error code that belongs to the status. */
   code?: ErrorCode;
   /** Whole seconds. */
   retryAfter?: number;
   /** The address's window, where the process serves the API. */
   rate?: RateState | null;
-  /** What the status or the protocol wants besides, such as `Allow`. */
+  /** Further headers that the status or the protocol requires, such as `Allow`. */
   headers?: Record<string, string>;
-  /** The body, where the address that was asked has a form of its own. */
+  /** Builds the body where the requested address has an error format of its own. */
   bodyOf?(error: ApiError, requestId: string): unknown;
 }
 
@@ -30,7 +30,7 @@ const CODES: Record<number, ErrorCode> = {
 };
 
 /** The body, and the headers that every answer carries (contract 7.1 and 8.1, decisions 4). */
-function whole({ status, error, code = CODES[status] ?? 'invalid_request', ...more }: BareFault) {
+function whole({ status, error, code = CODES[status] ?? 'invalid_request', ...more }: FaultResponse) {
   const { retryAfter, rate, bodyOf } = more;
   const requestId = newId('req');
   const details = retryAfter === undefined ? {} : { retryAfter };
@@ -52,16 +52,19 @@ function whole({ status, error, code = CODES[status] ?? 'invalid_request', ...mo
   return { body, headers };
 }
 
-export function sendFault(response: ServerResponse, fault: BareFault): void {
+export function sendFault(response: ServerResponse, fault: FaultResponse): void {
   const { body, headers } = whole(fault);
   response.writeHead(fault.status, headers).end(body);
 }
 
-/** How long who was refused has to read it and hang up. */
+/** A refused client has this long to read the refusal and to close the connection. */
 const LAST_MOMENT_MS = 2_000;
 
-/** The same where Node made no response. What still comes is read and forgotten: a reset would take the refusal along. */
-export function writeFault(socket: Duplex, fault: BareFault): void {
+/**
+ * Sends a refusal on a bare socket, where Node made no response object. Further input is read and discarded: a TCP reset would destroy the
+ * refusal on its way.
+ */
+export function writeFault(socket: Duplex, fault: FaultResponse): void {
   socket.on('error', () => socket.destroy());
   const cut = setTimeout(() => socket.destroy(), LAST_MOMENT_MS);
   socket.once('close', () => clearTimeout(cut)).resume();

@@ -10,7 +10,7 @@ export interface CallableModel {
   model: Model;
 }
 
-/** What a key may call: available models that a scope of it calls and its plan's tiers allow, by their ids and then by their aliases. */
+/** The models that a key may call: available, allowed by its scopes and by its plan's tiers; first by id, then by alias. */
 export function callableModels(
   models: ModelCatalogue,
   { scopes, plan }: Pick<Principal, 'scopes' | 'plan'>,

@@ -1,5 +1,5 @@
 import { readWhole } from '../predictions/api-client.js';
-import { patiently, pause } from '../predictions/operation.js';
+import { withRetries, pause } from '../predictions/operation.js';
 import type { OperationLimits } from '../predictions/operation.js';
 import { UpstreamError } from '../providers.types.js';
 import { errorOfStatus } from '../openai-compatible/upstream-errors.js';
@@ -8,22 +8,22 @@ import { upstreamErrorOf } from './sdk-errors.js';
 /** Statuses whose answers have no body. */
 const BODILESS = new Set([204, 205, 304]);
 
-interface QuestionOptions {
+interface OrderRequestOptions {
   limits: OperationLimits;
   secrets: readonly string[];
   signal: AbortSignal | undefined;
-  /** Whether an answer says no more than that the work goes on. */
+  /** Whether an answer only means that the work still runs. */
   isOpen?: ((status: number, text: string) => boolean) | undefined;
 }
 
 /**
- * A package's request about what it ordered, or for the file that came of it. The package would give the order up with the first one that
- * fails, some also after a minute or two; so it is given an answer that came whole, and only where none does, after some time, the fault.
+ * Sends a package's request to poll an order or to download its file. The package would give up at the first failed request, and some packages
+ * also after a minute or two. So failed requests are repeated here, and the package gets an error only if no complete answer arrives in time.
  * @throws UpstreamError
  */
-export async function askOfOrder(
+export async function requestOfOrder(
   request: () => Promise<Response>,
-  { limits: { pollMs, generationMs }, secrets, signal, isOpen }: QuestionOptions,
+  { limits: { pollMs, generationMs }, secrets, signal, isOpen }: OrderRequestOptions,
 ): Promise<Response> {
   const once = async (): Promise<Response> => {
     try {
@@ -34,7 +34,7 @@ export async function askOfOrder(
   };
   const end = performance.now() + generationMs;
   for (;;) {
-    const answer = await patiently(once, { pollMs, signal });
+    const answer = await withRetries(once, { pollMs, signal });
     const goesOn =
       isOpen !== undefined && isJson(answer) && isOpen(answer.status, await answer.clone().text());
     if (!goesOn || performance.now() > end) return answer;
@@ -42,7 +42,7 @@ export async function askOfOrder(
   }
 }
 
-/** @throws UpstreamError for a fault that passes; what an upstream says for good is for the package to read */
+/** @throws UpstreamError for a temporary error; the package reads a permanent one */
 async function wholeAnswer(answer: Response, secrets: readonly string[]): Promise<Response> {
   const { status } = answer;
   const bytes = await readWhole(answer);
@@ -62,7 +62,7 @@ async function wholeAnswer(answer: Response, secrets: readonly string[]): Promis
 const typeOf = ({ headers }: Response): string => headers.get('content-type') ?? '';
 const isJson = (answer: Response): boolean => typeOf(answer).includes('json');
 
-/** A page of something in between, which says nothing of the work; some are served under the name of what was asked for. */
+/** Whether the answer is an HTML page of an intermediary (a proxy), which says nothing of the work. Some claim to be JSON. */
 function isPage(answer: Response, bytes: Buffer): boolean {
   return (
     typeOf(answer).includes('html') || (isJson(answer) && /^\s*</.test(bytes.toString('latin1', 0, 100)))

@@ -7,28 +7,31 @@ import { refuse } from './refuse.js';
 
 export type Route = (request: IncomingMessage, response: ServerResponse) => void;
 
-export interface OddityOptions {
+export interface ProtocolEventOptions {
   answer: Route;
-  /** The window of a caller's address; null where the process serves no API (yet). */
+  /** The rate window of a caller's address; null while the process serves no API. */
   rateOf(caller: Addressed): RateState | null;
-  /** What is asked on a connection and not answered to its end, in the order in which it came. */
+  /** The unfinished responses of a connection, in the order of their requests. */
   answersOn(socket: Duplex): ServerResponse[];
 }
 
-/** Requests that Node hands over apart from others, or refuses without a body. */
-export function answerOddities(server: Server, { answer, rateOf, answersOn }: OddityOptions): void {
+/** Handles the requests that Node reports by other events than `request`, or would refuse without a body. */
+export function handleProtocolEvents(
+  server: Server,
+  { answer, rateOf, answersOn }: ProtocolEventOptions,
+): void {
   const rate = (socket: Duplex): RateState | null => rateOf({ socket, headers: {} });
   const ending = new WeakSet<Duplex>();
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === 'ECONNRESET') return void socket.destroy();
-    // Every further part of what is not understood comes here too.
+    // Every further part of the malformed input emits this event again.
     if (!socket.writable || ending.has(socket)) return;
     ending.add(socket);
     const [status, text] = CLIENT_FAULTS[error.code ?? ''] ?? ([400, 'Bad request'] as const);
     endAfterAnswers(socket, answersOn, () => writeFault(socket, { status, error: text, rate: rate(socket) }));
   });
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    // A refusal before the body leaves open whether it still comes: nothing may follow on this connection.
+    // After a refusal before the body, the client may or may not send the body. So no other request may follow on this connection.
     response.setHeader('Connection', 'close');
     whenBodyIsWanted(request, () => {
       if (server.listening) response.removeHeader('Connection');
@@ -49,13 +52,17 @@ export function answerOddities(server: Server, { answer, rateOf, answersOn }: Od
   );
 }
 
-/** What was asked in full is carried out and charged: its answers come first and whole. What was asked in part is refused after them. */
-function endAfterAnswers(socket: Duplex, answersOn: OddityOptions['answersOn'], refuse: () => void): void {
+/** Complete requests are carried out and charged, so their answers are sent first and in full. The incomplete request is refused after them. */
+function endAfterAnswers(
+  socket: Duplex,
+  answersOn: ProtocolEventOptions['answersOn'],
+  refuse: () => void,
+): void {
   if (socket.destroyed) return;
   const answers = answersOn(socket);
   const last = answers.findLast(({ req, writableEnded }) => req.complete || writableEnded);
   if (last === undefined) {
-    // In the middle of an answer another one would be taken for a part of it.
+    // Inside a running answer, the refusal would be read as a part of that answer.
     if (answers.some(({ headersSent }) => headersSent)) socket.destroy();
     else refuse();
   } else if (last === answers.at(-1)) {

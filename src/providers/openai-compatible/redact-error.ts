@@ -38,7 +38,7 @@ function holdsInOrder(text: string, words: readonly RegExp[]): boolean {
 }
 
 /** Whether a text holds a stack trace or SQL: little of such a text is fit to be told. */
-export function tellsOfCode(text: string): boolean {
+export function holdsTraceOrSql(text: string): boolean {
   // Line breaks may have been escaped once more on their way.
   const line = text.replace(/\\[nrt]/g, ' ').replace(/\s+/g, ' ');
   return TRACES.some((trace) => trace.test(line)) || STATEMENTS.some((words) => holdsInOrder(line, words));
@@ -54,6 +54,6 @@ const PATHS: readonly RegExp[] = [
 ];
 
 /** A text without its file paths: each is replaced with all that is written to it without a blank. */
-export function withoutPaths(text: string): string {
+export function redactPaths(text: string): string {
   return text.replace(/[^\s"'`<>]+/g, (word) => (PATHS.some((path) => path.test(word)) ? '[removed]' : word));
 }

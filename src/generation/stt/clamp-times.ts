@@ -1,10 +1,10 @@
 import type { TranscribedSegment, Transcription } from '../../providers/stt.types.js';
 
 /**
- * What was heard, with each time inside the sound, no end before its start, and in order of their starts: upstreams tell of times that are none, and subtitles are
- * made from them. A time that is no number is that of what came before.
+ * Clamps the times of a transcription to the audio's duration, with no end before its start, in order of their starts. Upstreams send invalid
+ * times, and subtitles are made from them. A time that is not a number becomes the time before it.
  */
-export function withinSound(heard: Transcription, durationSeconds: number): Transcription {
+export function clampTimes(heard: Transcription, durationSeconds: number): Transcription {
   const place = (time: number, otherwise: number): number =>
     Number.isFinite(time) ? Math.min(Math.max(time, 0), durationSeconds) : otherwise;
   const bounded = <T extends { start: number; end: number }>(part: T, before: number): T => {

@@ -10,18 +10,18 @@ type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['
 type AssistantPart = AssistantContent[number];
 type Metadata = Record<string, Record<string, string>>;
 
-/** A part of an answer in its order, without its text: that stands in the message. */
-interface CarriedPart {
+/** The metadata of one part of an answer, in order. The part's text is in the message. */
+interface PartMetadata {
   type: 'reasoning' | 'text' | 'tool-call';
-  /** Of a call. */
+  /** The id of a tool call. */
   id?: string;
-  /** Characters of a text. */
+  /** The length of a text, in characters. */
   length?: number;
-  /** What its maker wants back with it: signatures, encrypted thoughts. */
+  /** What the provider needs back with the part: signatures, encrypted reasoning. */
   metadata?: Metadata;
 }
 
-/** Signatures and the like are strings; anything else would be a setting, which is not for a caller to make. */
+/** Keeps strings only, since signatures are strings. Other values could be settings, which a caller must not set. */
 function stringsOf(given: unknown): Metadata | undefined {
   if (!isFields(given)) return undefined;
   const makers = Object.entries(given).flatMap(([maker, values]) => {
@@ -33,10 +33,10 @@ function stringsOf(given: unknown): Metadata | undefined {
   return makers.length === 0 ? undefined : Object.fromEntries(makers);
 }
 
-/** Gathers the parts of an answer as they come. */
-export class CarriedParts {
-  private readonly parts: CarriedPart[] = [];
-  private readonly open = new Map<string, CarriedPart>();
+/** Collects the metadata of an answer's parts as they arrive. */
+export class AnswerMetadata {
+  private readonly parts: PartMetadata[] = [];
+  private readonly open = new Map<string, PartMetadata>();
 
   constructor(private readonly kind: string) {}
 
@@ -68,13 +68,13 @@ export class CarriedParts {
     return this;
   }
 
-  /** As a field of the message; nothing where no part has anything to carry. */
-  field(): { extra_content?: { penstock: { kind: string; parts: CarriedPart[] } } } {
+  /** The metadata as a field of the message; empty if no part has metadata. */
+  field(): { extra_content?: { penstock: { kind: string; parts: PartMetadata[] } } } {
     if (this.parts.every(({ metadata }) => metadata === undefined)) return {};
     return { extra_content: { penstock: { kind: this.kind, parts: this.parts } } };
   }
 
-  private add(type: CarriedPart['type'], given: unknown, more: Partial<CarriedPart>): CarriedPart {
+  private add(type: PartMetadata['type'], given: unknown, more: Partial<PartMetadata>): PartMetadata {
     const metadata = stringsOf(given);
     const part = { type, ...more, ...(metadata === undefined ? {} : { metadata }) };
     this.parts.push(part);
@@ -93,7 +93,7 @@ export class CarriedParts {
     { id, delta, providerMetadata }: { id: string; delta: string; providerMetadata?: unknown },
   ): void {
     if (!this.open.has(type + id)) this.start(type, { id });
-    const part = this.open.get(type + id) as CarriedPart;
+    const part = this.open.get(type + id) as PartMetadata;
     part.length = (part.length ?? 0) + delta.length;
     const metadata = stringsOf(providerMetadata);
     if (metadata !== undefined) part.metadata = { ...part.metadata, ...metadata };
@@ -107,7 +107,7 @@ function partsIn({ extra_content: extra }: Fields, kind: string): Fields[] {
 
 const lengthOf = ({ length }: Fields): number => (Number.isSafeInteger(length) ? (length as number) : 0);
 
-/** Gives out a text again in the pieces that it came in; null where it is another text by now. */
+/** Splits a text into the parts that it came in; null if the text has changed. */
 function piecesOf(text: string, parts: readonly Fields[]): Map<Fields, string> | null {
   if (parts.reduce((sum, part) => sum + lengthOf(part), 0) !== text.length) return null;
   let from = 0;
@@ -115,10 +115,14 @@ function piecesOf(text: string, parts: readonly Fields[]): Map<Fields, string> |
 }
 
 /**
- * An assistant's message in its maker's own parts and order, each with what it carries. What a client left out of it is left out: thoughts
- * without their text would not fit their signature.
+ * Restores an assistant's message to the provider's own parts and order, each with its metadata. Parts that a client has removed stay removed:
+ * reasoning without its text would not match its signature.
  */
-export function withCarriedParts(content: AssistantContent, message: Fields, kind: string): AssistantContent {
+export function withProviderMetadata(
+  content: AssistantContent,
+  message: Fields,
+  kind: string,
+): AssistantContent {
   const parts = partsIn(message, kind);
   if (parts.length === 0) return content;
   const thought = typeof message['reasoning_content'] === 'string' ? message['reasoning_content'] : '';
@@ -154,7 +158,7 @@ export function withCarriedParts(content: AssistantContent, message: Fields, kin
   const rest = content.filter((part) =>
     part.type === 'tool-call' ? !known.has(part.toolCallId) : part.type === 'text' && pieces === null,
   );
-  // A changed text stands behind the thoughts, before the calls.
+  // A changed text is placed after the reasoning and before the calls.
   const at = restored.findIndex(({ type }) => type === 'tool-call');
   const [before, after] = at === -1 ? [restored, []] : [restored.slice(0, at), restored.slice(at)];
   return [

@@ -1,7 +1,7 @@
 import type { SharedV4Warning } from '@ai-sdk/provider';
 import { UpstreamError } from '../providers.types.js';
 
-/** The packages' names of what they leave out, without where it stands in their own options, in the contract's words; others stay as they are. */
+/** The packages' names of dropped settings → the contract's names. The prefix of the packages' own options is removed; other names stay unchanged. */
 const NAMES: Readonly<Record<string, string>> = {
   topP: 'top_p',
   frequencyPenalty: 'frequency_penalty',
@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 const OWN_OPTIONS = /^providerOptions\.\w+\./;
 
-/** The contract's defaults (contract 4.1): they ask for nothing, so that it is no loss where a model has no word for them. */
+/** The contract's defaults (contract 4.1): dropping them changes nothing. */
 const DEFAULTS: Readonly<Record<string, number>> = {
   temperature: 0.7,
   top_p: 1,
@@ -25,7 +25,7 @@ const DEFAULTS: Readonly<Record<string, number>> = {
   presence_penalty: 0,
 };
 
-/** What is made up for here: sounds are brought to the format, pictures to the size and shape that were asked for. */
+/** Settings that Penstock applies itself: it converts audio to the requested format and images to the requested size and shape. */
 const MADE_GOOD: ReadonlySet<string> = new Set(['outputFormat', 'size', 'aspectRatio']);
 
 /** @throws UpstreamError rejected, always */
@@ -38,8 +38,8 @@ export function refuse(modelId: string, what: string): never {
 }
 
 /**
- * A package goes on without what a model cannot be told and says so in its warnings: the caller is told, instead of given something else.
- * @param asked the body, for the defaults among its values
+ * A package drops settings that a model does not support and reports that in its warnings. The caller then gets an error, not a different result.
+ * @param asked the body, to find which values are defaults
  * @throws UpstreamError rejected `Model <name> does not support <what>`
  */
 export function refuseDropped(

@@ -1,16 +1,16 @@
 import { SseParser } from '../openai-compatible/sse-parser.js';
 import { PRELUDE_BYTES, SUM_BYTES, wholeMessages } from './amazon-messages.js';
 
-/** Takes events out of a stream that say nothing: makers' packages fail at them, some already at the first. */
+/** Removes events without content from a stream, because some provider packages fail at them. */
 type Filter = TransformStream<Uint8Array, Uint8Array>;
 
-/** Events that bring an answer, or say that there will be none. Makers add others, and ask that those are passed over. */
+/** Types of events that belong to an answer or report an error. Providers add new types and ask clients to ignore unknown ones. */
 export const KNOWN_EVENT = /^(?:message|content|tool|citation)[-_]|error/;
 
-/** The type that an event says first. */
+/** The event's `type`, if it is the first member. */
 const FIRST_TYPE = /^\{\s*"type"\s*:\s*"([^"\\]*)"/;
 
-/** Whether an event's data says anything: an object with members of a kind that packages know, or that the stream ends. */
+/** Whether an event's data has content: an object of a type that packages know, or the end of the stream. */
 function saysSomething(data: string): boolean {
   const text = data.trim();
   if (text === '[DONE]') return true;
@@ -28,7 +28,7 @@ function eventOf(data: string, name: string): string {
 }
 
 /** For Server-Sent Events. */
-export function withoutSilentEvents(): Filter {
+export function withoutEmptyEvents(): Filter {
   let said = '';
   const parser = new SseParser((data, name) => {
     if (saysSomething(data)) said += eventOf(data, name);
@@ -50,10 +50,10 @@ export function withoutSilentEvents(): Filter {
   });
 }
 
-/** A header whose value is a string: what is no event is an exception, and says so in its headers. */
+/** The header of an event; other messages are exceptions, which have another header. */
 const IS_EVENT = Buffer.from(':message-type\x07\x00\x05event', 'latin1');
 
-/** Messages are padded with a member `p`; a part of an answer may have nothing in it. */
+/** Whether a message has no content. (Messages are padded with a member `p`.) */
 function isSilentMessage(message: Buffer): boolean {
   const payloadAt = PRELUDE_BYTES + message.readUInt32BE(4);
   if (!message.subarray(PRELUDE_BYTES, payloadAt).includes(IS_EVENT)) return false;
@@ -71,7 +71,7 @@ function isSilentMessage(message: Buffer): boolean {
 }
 
 /** For the messages of an Amazon event stream. */
-export function withoutSilentMessages(): Filter {
+export function withoutEmptyMessages(): Filter {
   let pending: Buffer = Buffer.alloc(0);
   return new TransformStream({
     transform(bytes, controller) {
@@ -81,7 +81,7 @@ export function withoutSilentMessages(): Filter {
         if (!isSilentMessage(message)) controller.enqueue(new Uint8Array(message));
     },
     flush(controller) {
-      // One that broke off is for the package to tell.
+      // An incomplete message is passed on: the package reports it.
       if (pending.length > 0) controller.enqueue(new Uint8Array(pending));
     },
   });

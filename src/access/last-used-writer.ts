@@ -4,8 +4,8 @@ import { MARK_USED } from './authenticator.queries.js';
 
 const FLUSH_MS = 10_000;
 
-/** `last_used_at` of keys, written for all of them now and then: a request never waits for it. */
-export function createUsageMarks(options: { sql: Sql; logger: Logger }) {
+/** Writes `last_used_at` of keys, for many keys at once and in the background, so that no request waits for it. */
+export function createLastUsedWriter(options: { sql: Sql; logger: Logger }) {
   const { sql, logger } = options;
   let used = new Set<string>();
   let timer: NodeJS.Timeout | null = null;

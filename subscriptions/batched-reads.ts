@@ -4,10 +4,10 @@ interface Batch<Row> {
 }
 
 /**
- * Reads by id that are asked for in one turn go together: a thousand subscribers that come back at once, after a deploy, cost a few statements
- * and not every connection of the pool.
+ * Batches reads by id of one turn of the event loop. A thousand subscribers that reconnect at once after a deployment cost a few statements, and
+ * do not use all connections of the pool.
  */
-export class ReadTogether<Scope extends { orgId: string }, Row extends { id: string }> {
+export class BatchedReads<Scope extends { orgId: string }, Row extends { id: string }> {
   readonly #open = new Map<string, Batch<Row>>();
 
   /** @param readMany rows of one organisation; unknown ids are left out */

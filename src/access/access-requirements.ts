@@ -4,22 +4,23 @@ import type { MemberRole, Scope } from '../contract/words.js';
 import type { Principal } from './access.types.js';
 
 /**
- * What a caller must have: a scope; `role:…`, which of signed-in people demands at least that role, and of keys nothing (a key acts for its
- * organisation, whoever made it); `people:…`, which no key has; `person:…`, to be that very person: what one was told, no other is.
+ * What a caller must have. A scope: the key has it. `role:…`: a signed-in person has at least that role; an API key always passes, because it
+ * acts for its organisation. `people:…`: as `role:…`, but no API key passes. `person:…`: the caller is that person, because a stored answer is
+ * shown only to the person who got it.
  */
-export type Demand = Scope | `role:${MemberRole}` | `people:${MemberRole}` | `person:${string}`;
+export type AccessRequirement = Scope | `role:${MemberRole}` | `people:${MemberRole}` | `person:${string}`;
 
 const ROLE = /^(role|people|person):(.*)$/;
 
 /** @throws ApiError forbidden */
-export function requireDemand(
+export function requireAccess(
   { scopes, person, userId }: Pick<Principal, 'scopes' | 'person' | 'userId'>,
-  demand: Demand,
+  requirement: AccessRequirement,
 ): void {
-  const [, kind, least] = ROLE.exec(demand) ?? [];
+  const [, kind, least] = ROLE.exec(requirement) ?? [];
   if (kind === undefined) {
-    if (!(scopes as ReadonlySet<string>).has(demand))
-      throw new ApiError('forbidden', `API key does not have required scope: ${demand}`);
+    if (!(scopes as ReadonlySet<string>).has(requirement))
+      throw new ApiError('forbidden', `API key does not have required scope: ${requirement}`);
   } else if (person === undefined) {
     if (kind !== 'role') throw new ApiError('forbidden', 'Sign in to do this');
   } else if (kind === 'person') {

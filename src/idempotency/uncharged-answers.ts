@@ -8,7 +8,7 @@ interface Kept extends MadeAnswer {
   digest: string;
 }
 
-/** Of its JSON, which may hold files. */
+/** Hashes the input's JSON, which may contain files. */
 async function digestOf(input: unknown, turns: Turns): Promise<string> {
   const hash = createHash('sha256');
   const pieces = jsonPieces(input);
@@ -23,12 +23,12 @@ async function digestOf(input: unknown, turns: Turns): Promise<string> {
   return hash.digest('base64url');
 }
 
-/** Where what is made is kept, and found again. */
+/** Where answers are stored and found again. */
 export interface MadeAnswersOptions {
-  /** What an earlier request with the key had kept, as this wrote it. */
+  /** What an earlier request with the key has stored. */
   left: Buffer | null;
   turns: Turns;
-  /** Puts it where a retry finds it. @throws ApiError conflict */
+  /** Stores the answers for a retry. @throws ApiError conflict */
   write(made: Buffer): Promise<void>;
 }
 

@@ -1,0 +1,36 @@
+import { Extensions, Field, InputType, Int } from 'type-graphql';
+import { modelId, nonBlank } from '../json-schemas.js';
+import { Json } from '../scalars.js';
+
+const DOCUMENT = {
+  anyOf: [
+    { type: 'string' },
+    { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+  ],
+};
+
+@InputType({ description: 'A question, and the texts that may answer it.' })
+export class RerankInput {
+  @Extensions({ jsonSchema: nonBlank() })
+  @Field(() => String, { description: 'What is looked for.' })
+  query!: string;
+
+  @Extensions({ jsonSchema: { type: 'array', minItems: 1, maxItems: 1000, items: DOCUMENT } })
+  @Field(() => Json, { description: 'Up to 1,000 texts, or objects with `text`.' })
+  documents!: unknown;
+
+  @Extensions({ jsonSchema: modelId('sandbox/rerank-basic') })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Id of a rerank model; default: see `models(type: rerank)`.',
+  })
+  model?: string | null;
+
+  @Extensions({ jsonSchema: { minimum: 1 } })
+  @Field(() => Int, { nullable: true, description: 'So many of the best; default: all.' })
+  topN?: number | null;
+
+  @Extensions({ jsonSchema: { default: false } })
+  @Field(() => Boolean, { nullable: true, description: 'Whether results bring their texts. Default false.' })
+  returnDocuments?: boolean | null;
+}
