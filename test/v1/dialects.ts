@@ -32,6 +32,8 @@ export interface Dialect {
   };
   /** The error's type and message as the row's clients find them; null where the body is in another form. */
   error(body: unknown): { type: string; message: string } | null;
+  /** A field that nothing is known of is a fault. */
+  refusesUnknown?: true;
   /** Further headers that its clients send. */
   headers?: Record<string, string>;
   /** What the body may refer to of what the same organisation made before: the body for an id. */
@@ -84,7 +86,7 @@ const chat = {
 const image = {
   type: 'image',
   bucket: 'image_generations',
-  body: ({ model, text }: Ask) => ({ model, prompt: text, size: '256x256', response_format: 'url' }),
+  body: ({ model, text }: Ask) => ({ model, prompt: text, size: '512x512', response_format: 'url' }),
   textField: 'prompt',
   numbers: { n: NOT_A_COUNT },
 } as const;
@@ -160,6 +162,6 @@ export const DIALECTS: readonly Dialect[] = [
     numbers: { dimensions: NOT_A_COUNT },
     error: openaiError,
   },
-  { path: '/api/v1/images/generations', ...image, error: contractError },
+  { path: '/api/v1/images/generations', ...image, error: contractError, refusesUnknown: true },
   { path: '/v1/images/generations', ...image, error: openaiError },
 ];
