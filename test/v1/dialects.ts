@@ -14,7 +14,7 @@ export interface Dialect {
   /** `POST` is understood. */
   path: string;
   /** Of which model's type the row is. */
-  type: 'chat' | 'embedding' | 'image';
+  type: 'chat' | 'embedding' | 'image' | 'rerank';
   /** What one small call takes a unit of. */
   bucket: 'credits' | 'image_generations';
   /** The call's body. */
@@ -164,4 +164,13 @@ export const DIALECTS: readonly Dialect[] = [
   },
   { path: '/api/v1/images/generations', ...image, error: contractError, refusesUnknown: true },
   { path: '/v1/images/generations', ...image, error: openaiError },
+  {
+    path: '/v1/rerank',
+    type: 'rerank',
+    bucket: 'credits',
+    body: ({ model, text }) => ({ model, query: text, documents: ['hello', 'goodbye'] }),
+    textField: 'query',
+    numbers: { top_n: NOT_A_COUNT },
+    error: openaiError,
+  },
 ];

@@ -78,6 +78,7 @@ const SANDBOX = {
   chat: 'sandbox/chat-basic',
   embedding: 'sandbox/embedding-basic',
   image: 'sandbox/image-basic',
+  rerank: 'sandbox/rerank-basic',
 };
 const FAR = { chat: 'acme/chat', embedding: 'acme/vectors' };
 
@@ -154,8 +155,9 @@ const streaming = rows.flatMap(({ path, dialect }) =>
   dialect.stream === undefined ? [] : [{ path, dialect, stream: dialect.stream }],
 );
 
-it('has a row for every call of texts, and of images, at each address', () => {
-  const isOf = /\/(?:chat\/completions|completions|responses|messages|embeddings|images\/generations)$/;
+it('has a row for every call of texts, images and rerank at each address', () => {
+  const isOf =
+    /\/(?:chat\/completions|completions|responses|messages|embeddings|images\/generations|rerank)$/;
   const paths = [contractFace, conventionsFace].flatMap((face) =>
     face.routes
       .filter(({ method, path }) => method === 'POST' && isOf.test(path))
