@@ -31,13 +31,8 @@ function checkedRanking(items: unknown, documents: number): Ranking {
   });
 }
 
-function read(text: string, documents: number): Ranking {
-  let parsed: { results?: unknown; data?: unknown } | null;
-  try {
-    parsed = JSON.parse(text) as typeof parsed;
-  } catch {
-    throw brokenAnswer('broken JSON');
-  }
+function read(answer: unknown, documents: number): Ranking {
+  const parsed = answer as { results?: unknown; data?: unknown } | null;
   // Some call it data, some answer the list itself.
   return checkedRanking(parsed?.results ?? parsed?.data ?? parsed, documents);
 }
@@ -57,11 +52,13 @@ export function createOpenAiCompatibleRerank(options: {
     async doRerank({ query, documents, topN, abortSignal }) {
       const { values } = documents;
       const fields = { model: modelId, query, documents: values, top_n: topN, return_documents: false };
-      const text = await refused.send({ path: PATH, modelId, optional: () => OPTIONAL }, (without) => {
+      const bytes = await refused.send({ path: PATH, modelId, optional: () => OPTIONAL }, (without) => {
         const sent = Object.entries(fields).filter(([name]) => !without.has(name));
-        return transport.postJson(PATH, JSON.stringify(Object.fromEntries(sent)), { signal: abortSignal });
+        return transport.postForBytes(PATH, JSON.stringify(Object.fromEntries(sent)), {
+          signal: abortSignal,
+        });
       });
-      return { ranking: read(text, values.length), warnings: [] };
+      return { ranking: read(await transport.readAnswer(bytes), values.length), warnings: [] };
     },
   };
 }
