@@ -4,6 +4,15 @@ const MODEL = `
   id object created owned_by: ownedBy name type tier multiplier pricing { unit bucket amount credits }
   context_window: contextWindow max_output_tokens: maxOutputTokens modalities { input output } default available`;
 
+/** Types of models that the contract does not name (decisions 6): its list has them where they are asked for. */
+const LATER_TYPES: ReadonlySet<unknown> = new Set(['rerank']);
+
+const contractList: Route['respond'] = (body, { query }) => {
+  const models = body as unknown as { type: string }[];
+  const isAsked = new URLSearchParams(query).has('type');
+  return { body: { object: 'list', data: models.filter(({ type }) => isAsked || !LATER_TYPES.has(type)) } };
+};
+
 export const modelRoutes: Route[] = [
   {
     method: 'GET',
@@ -15,12 +24,12 @@ export const modelRoutes: Route[] = [
       body: models(type: $type, provider: $provider, tier: $tier, available: $available) { ${MODEL} }
     }`,
     parameters: {
-      type: { description: 'Only models of this type.' },
+      type: { description: 'Only models of this type. Without it models of type `rerank` are not listed.' },
       provider: { description: 'Only models of this provider.', example: 'sandbox' },
       tier: { description: 'Only models of this tier.' },
       available: { description: 'true: only available models. false: only the others.' },
     },
-    respond: (body) => ({ body: { object: 'list', data: body } }),
+    respond: contractList,
     describe: (schema) => ({
       type: 'object',
       properties: { object: { type: 'string', const: 'list' }, data: schema },

@@ -177,4 +177,13 @@ describe('a ranking', () => {
       rerank: { results: [{ index: 1, document: { text: DOCUMENTS[1] } }], usage: { creditsUsed: 1 } },
     });
   });
+
+  it('has models that the list of /api/v1 shows only where they are asked for', async () => {
+    const typesOf = async (path: string) => {
+      const { body } = await server.rest<{ data: { type: string }[] }>('GET', path, { key: org.key });
+      return new Set(body.data.map(({ type }) => type));
+    };
+    expect(await typesOf('/models')).not.toContain('rerank');
+    expect(await typesOf('/models?type=rerank')).toEqual(new Set(['rerank']));
+  });
 });
