@@ -10,6 +10,7 @@ export function bannerOf(config: Config, running: Pick<RunningPenstock, 'url' | 
   lines.push(
     `  Dashboard  ${url}/dashboard`,
     `  REST API   ${url}/api/v1`,
+    `  OpenAI     ${url}/v1   (base address for clients of OpenAI's convention; of Anthropic's: ${url})`,
     `  GraphQL    ${url}/graphql   (GraphiQL in a browser; WebSocket on the same address)`,
     `  API docs   ${url}/docs`,
     '',
