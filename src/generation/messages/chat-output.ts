@@ -2,8 +2,8 @@ import type { RawContentBlockDelta, RawContentBlockStartEvent } from '@anthropic
 import { isFields } from '../../providers/index.js';
 import type { Carried } from '../carried-seal.js';
 import type { Fields } from '../dialects/checks.js';
-import { OpenCalls } from './calls.js';
-import type { AskedCall } from './calls.js';
+import { BlockCalls } from './calls.js';
+import type { AskedCall } from '../dialects/calls.js';
 import type { MessageLog } from './events.js';
 
 type NewBlock = RawContentBlockStartEvent['content_block'];
@@ -35,14 +35,14 @@ export interface ChatOutputOptions {
 /** Writes a chat's deltas as the blocks of a message, each with its events in the convention's order. */
 export class ChatOutput {
   private open: OpenText | null = null;
-  private readonly calls: OpenCalls;
+  private readonly calls: BlockCalls;
   /** What a block of this round carries already, as JSON. */
   private sealed = '';
   /** The model refused to answer. */
   hasRefused = false;
 
   constructor(private readonly options: ChatOutputOptions) {
-    this.calls = new OpenCalls(options);
+    this.calls = new BlockCalls(options);
   }
 
   /** Searches that the model asked for in this round. */
@@ -80,7 +80,7 @@ export class ChatOutput {
   /** The round's upstream has ended. */
   end(): void {
     this.closeText();
-    this.calls.end();
+    this.calls.end('completed');
     const data = this.newSeal();
     if (data === null) return;
     const block = { type: 'redacted_thinking' as const, data };

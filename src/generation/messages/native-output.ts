@@ -2,7 +2,7 @@ import { brokenAnswer, isFields, kindOfError, typeOfEvent, WHOLE } from '../../p
 import type { NativeEvent } from '../../providers/index.js';
 import type { Fields } from '../dialects/checks.js';
 import { inputOf } from './calls.js';
-import type { AskedCall } from './calls.js';
+import type { AskedCall } from '../dialects/calls.js';
 import type { MessageLog } from './events.js';
 import { blockFor, NativeBlock } from './native-block.js';
 import { laterReport } from './usage.js';

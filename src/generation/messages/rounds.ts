@@ -14,7 +14,7 @@ import { plainText } from '../chat/chunk.js';
 import type { OpenAnswer } from '../chat/open.js';
 import type { Fields } from '../dialects/checks.js';
 import type { OpenEvents } from '../dialects/turn.js';
-import type { AskedCall } from './calls.js';
+import type { AskedCall } from '../dialects/calls.js';
 import { ChatOutput } from './chat-output.js';
 import type { MessageLog } from './events.js';
 import { NativeOutput } from './native-output.js';

@@ -12,7 +12,7 @@ import type { Searched } from '../dialects/searches.js';
 import { Turn } from '../dialects/turn.js';
 import type { NativeForm, NativeTarget } from '../dialects/turn.js';
 import { inputOf } from './calls.js';
-import type { AskedCall } from './calls.js';
+import type { AskedCall } from '../dialects/calls.js';
 import { fillMedia, OWN_SEARCH, OWN_SEARCH_ID } from './input.js';
 import type { Translated } from './input.js';
 import type { MessageParts } from './messages.types.js';

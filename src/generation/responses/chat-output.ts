@@ -6,8 +6,8 @@ import type {
 import { isFields } from '../../providers/index.js';
 import type { Carried } from '../carried-seal.js';
 import type { Fields } from '../dialects/checks.js';
-import { OpenCalls } from './calls.js';
-import type { AskedCall } from './calls.js';
+import { ItemCalls } from './calls.js';
+import type { AskedCall } from '../dialects/calls.js';
 import type { EventLog } from './events.js';
 import { itemId } from './request.js';
 
@@ -39,12 +39,12 @@ export interface ChatOutputOptions {
 /** Writes a chat's deltas as the items of a response, each with its events in the convention's order. */
 export class ChatOutput {
   private open: OpenText | null = null;
-  private readonly calls: OpenCalls;
+  private readonly calls: ItemCalls;
   /** What an item of this round carries already, as JSON. */
   private sealed = '';
 
   constructor(private readonly options: ChatOutputOptions) {
-    this.calls = new OpenCalls(options);
+    this.calls = new ItemCalls(options);
   }
 
   /** Searches that the model asked for in this round. */

@@ -1,6 +1,6 @@
 import { brokenAnswer, isFields, kindOfError, typeOfEvent, WHOLE } from '../../providers/index.js';
 import type { NativeEvent } from '../../providers/index.js';
-import type { AskedCall } from './calls.js';
+import type { AskedCall } from '../dialects/calls.js';
 import type { Fields } from '../dialects/checks.js';
 import type { EventLog } from './events.js';
 import { NativeItem, parsedEvent } from './native-item.js';

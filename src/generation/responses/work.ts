@@ -8,7 +8,7 @@ import { WebSearches } from '../dialects/searches.js';
 import type { Searched } from '../dialects/searches.js';
 import { Turn } from '../dialects/turn.js';
 import type { NativeForm, NativeTarget } from '../dialects/turn.js';
-import type { AskedCall } from './calls.js';
+import type { AskedCall } from '../dialects/calls.js';
 import type { Fields } from '../dialects/checks.js';
 import { fillMedia, translate } from './input.js';
 import type { InputItem, TranslateOptions, Translated } from './input.js';
