@@ -88,7 +88,6 @@ function itemOf(
   status: 'in_progress' | EndStatus,
   said: string,
 ): (ResponseFunctionToolCall & { id: string }) | (ResponseCustomToolCall & { id: string; status: string }) {
-  if (isCustom)
-    return { id: own, type: 'custom_tool_call', status, call_id: id, name, input: inputOf(said) };
+  if (isCustom) return { id: own, type: 'custom_tool_call', status, call_id: id, name, input: inputOf(said) };
   return { id: own, type: 'function_call', status, call_id: id, name, arguments: said };
 }
