@@ -47,6 +47,8 @@ export interface Apollo {
     /** The answer is not to be written: its `result` is wanted. */
     structured?: boolean;
   }): Promise<ApolloAnswer>;
+  /** What callers see of a fault outside of every field; its cause goes to the log. */
+  presentFault(fault: unknown): GraphQLFormattedError;
   close(): Promise<void>;
 }
 
@@ -147,6 +149,7 @@ export async function createApollo({
         result: contextValue.results?.[0],
       };
     },
+    presentFault: (fault) => presentFault(edge, fault),
     close: () => server.stop(),
   };
 }

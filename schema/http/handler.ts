@@ -123,7 +123,13 @@ async function execute(
   const serial = steps && operation?.operation === 'mutation' && { document, operation, ...steps };
   const answer =
     serial && rootNames(serial).length > 1
-      ? await executeSerially({ ...graphql, ...serial, turns, execute: run })
+      ? await executeSerially({
+          ...graphql,
+          ...serial,
+          turns,
+          execute: run,
+          presentFault: (fault) => apollo.presentFault(fault),
+        })
       : await run(graphql.query);
   const part = answer.part && { ...answer.part, headers };
   return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };

@@ -1,5 +1,11 @@
 import { getLocation, Kind, print } from 'graphql';
-import type { DocumentNode, FieldNode, OperationDefinitionNode, SelectionNode } from 'graphql';
+import type {
+  DocumentNode,
+  FieldNode,
+  GraphQLFormattedError,
+  OperationDefinitionNode,
+  SelectionNode,
+} from 'graphql';
 import type { AnswerPart, HttpAnswer } from '../../src/http/index.js';
 import type { Turns } from '../../src/collections/turns.js';
 import { writeJson, writeJsonUpTo } from '../../src/text/write-json.js';
@@ -30,6 +36,8 @@ export interface SerialMutation {
   turns: Turns;
   /** Executes a document that has one of the operation's root fields: its result is wanted; or, not `structured`, the whole of it. */
   execute(query: string, structured?: boolean): Promise<ApolloAnswer>;
+  /** What callers see of a fault outside of every field. */
+  presentFault(fault: unknown): GraphQLFormattedError;
 }
 
 const nameOf = ({ alias, name }: FieldNode): string => (alias ?? name).value;
@@ -108,6 +116,14 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
   let last: ApolloAnswer = { status: 200, headers, body: '', errorStatuses: [], unfinishedJobs: [] };
   const errorStatuses: number[] = [];
   const names = rootNames(work);
+  /** Without the latest field. */
+  let before: DoneFields = { ...done };
+  // What a field answered may be such that no JSON can be written of it: then it failed, and what came before it stays done.
+  const unwritable = async (fault: unknown): Promise<HttpAnswer> => {
+    const body = JSON.stringify({ errors: [...before.errors, work.presentFault(fault)] });
+    const failed = { ...last, status: 500, body, errorStatuses: [...errorStatuses, 500] };
+    return await answered(work, { done: before, last: failed });
+  };
   for (const name of names.filter((one) => !Object.hasOwn(done.data, one))) {
     last = await work.execute(withOnly(name, work), true);
     errorStatuses.push(...(last.errorStatuses ?? []));
@@ -120,18 +136,29 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
       const body = JSON.stringify({ errors: [...done.errors, ...told], data });
       return await answered(work, { done, last: { ...last, body, errorStatuses } });
     }
+    before = { ...done, errors: [...done.errors] };
     // Not assigned to: a field may be called `__proto__`.
     done.data = { ...done.data, ...data };
     done.errors.push(...told);
-    const part = name === names.at(-1) ? null : await doneAs(work, done, last);
+    if (name === names.at(-1)) break;
+    let part: AnswerPart | null;
+    try {
+      part = await doneAs(work, done, last);
+    } catch (fault) {
+      return await unwritable(fault);
+    }
     if (part !== null) await work.note(part);
   }
   const data = Object.fromEntries(
     names.flatMap((name) => (Object.hasOwn(done.data, name) ? [[name, done.data[name]]] : [])),
   );
   const told = { ...(done.errors.length === 0 ? {} : { errors: done.errors }), data };
-  const body = await writeJson(told, work.turns);
-  return await answered(work, { done, last: { ...last, body, errorStatuses } });
+  try {
+    const body = await writeJson(told, work.turns);
+    return await answered(work, { done, last: { ...last, body, errorStatuses } });
+  } catch (fault) {
+    return await unwritable(fault);
+  }
 }
 
 async function answered(

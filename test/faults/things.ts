@@ -10,7 +10,17 @@ export interface Things {
   ids: Record<Kind, string>;
 }
 
-export type Kind = 'job' | 'agent' | 'run' | 'file' | 'memory' | 'webhook' | 'delivery' | 'key' | 'member';
+export type Kind =
+  | 'job'
+  | 'agent'
+  | 'run'
+  | 'file'
+  | 'memory'
+  | 'webhook'
+  | 'delivery'
+  | 'response'
+  | 'key'
+  | 'member';
 
 interface Made {
   agent: { id: string };
@@ -55,6 +65,7 @@ export async function makeThings(server: SpawnedServer, installation: Installati
       run: (JSON.parse(start?.data ?? '{}') as { run_id: string }).run_id,
       webhook: hook.body.webhook.id,
       delivery: delivery.body.delivery.id,
+      response: await respond(server, owner.key),
       key: owner.keyId,
       member: await addMember(installation, {
         orgId: owner.orgId,
@@ -104,6 +115,16 @@ async function uploadFile(server: SpawnedServer, key: string, agentId: string): 
   return data.uploadKnowledgeFile.id;
 }
 
+/** A stored response. */
+async function respond(server: SpawnedServer, key: string): Promise<string> {
+  const { data, errors } = await server.graphql<{ createResponse: { object: WithId } }>(
+    'mutation ($i: ResponseInput!) { createResponse(input: $i) { object } }',
+    { key, variables: { i: { input: 'Open it' } } },
+  );
+  if (!data) throw new Error(`createResponse: ${JSON.stringify(errors)}`);
+  return data.createResponse.object.id;
+}
+
 /** What the run left in the agent's memory. */
 async function memoryOf(server: SpawnedServer, key: string, agentId: string): Promise<string> {
   return eventually(async () => {
@@ -125,6 +146,7 @@ export function kindInPath(path: string, placeholder: string): Kind {
   if (named !== undefined) return named as Kind;
   if (path.startsWith('/agents/')) return 'agent';
   if (path.startsWith('/webhooks/')) return 'webhook';
+  if (path.startsWith('/responses/')) return 'response';
   throw new Error(`nothing to put for {${placeholder}} in ${path}: make one in makeThings`);
 }
 
@@ -142,6 +164,7 @@ export function kindInField(field: string, argument: string): Kind {
     [/Delivery/, 'delivery'],
     [/Webhook|webhook/, 'webhook'],
     [/Job|job/, 'job'],
+    [/Response|response/, 'response'],
   ];
   const found = kinds.find(([pattern]) => pattern.test(field));
   if (found === undefined)

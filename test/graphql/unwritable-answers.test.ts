@@ -51,4 +51,18 @@ describe('an answer that cannot be written', () => {
     const { body } = await server.rest<{ agents: unknown[] }>('GET', '/agents', { key });
     expect(body.agents).toHaveLength(1);
   });
+
+  it('in the middle of a mutation ends it there: what came before stays done, what comes after is not begun', async () => {
+    const text = `mutation {
+      made: createAgent(input: { name: "Before", systemPrompt: "x" }) { id }
+      cancelled: cancelJob(id: "x") { job { inputParams } }
+      more: createAgent(input: { name: "After", systemPrompt: "x" }) { id }
+    }`;
+    const once = { 'idempotency-key': 'two' };
+    for (let attempt = 0; attempt < 2; attempt++)
+      expect(await ask(text, once)).toEqual({ status: 500, json: masked });
+    const { body } = await server.rest<{ agents: { name: string }[] }>('GET', '/agents', { key });
+    const names = body.agents.map(({ name }) => name);
+    expect(names.filter((name) => name === 'Before' || name === 'After')).toEqual(['Before']);
+  });
 });

@@ -9,7 +9,7 @@ import { addTexts } from './texts.js';
 
 const MAX_TOKENS = 10_000_000;
 const MAX_TOOLS = 128;
-/** OpenAI's own limit is 4; some upstreams accept more. */
+/** The convention's own limit is 4; some upstreams accept more. */
 const MAX_STOPS = 64;
 
 type Body = Record<string, unknown>;

@@ -41,7 +41,7 @@ const NAMES: ReadonlySet<string> = new Set([
 
 const NAMES_AT_V1: ReadonlySet<string> = new Set([...NAMES, 'instructions']);
 
-/** OpenAI's voices, with the most similar preset of the contract. */
+/** The voices of the convention, with the most similar preset of the contract. */
 const NEAREST: Readonly<Record<string, string>> = {
   alloy: 'alloy',
   ash: 'onyx',
@@ -58,7 +58,7 @@ const NEAREST: Readonly<Record<string, string>> = {
   verse: 'echo',
 };
 
-/** If the model does not have an OpenAI voice, uses the most similar one that it has. */
+/** If the model does not have a voice of the convention, uses the most similar one that it has. */
 function nearestVoice(voice: string, { voices, presets }: TtsCapabilities): string {
   const nearest = Object.hasOwn(NEAREST, voice) ? NEAREST[voice] : undefined;
   const known = voices ?? presets;

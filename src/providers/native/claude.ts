@@ -35,7 +35,7 @@ export async function thinkingOf(call: ChatCall): Promise<Thinking | null> {
   return { type: 'enabled', budgetTokens: Math.max(LEAST_TOKENS, Math.floor(maxTokens * share)) };
 }
 
-/** The only values that a thinking Claude accepts: the contract's default and Anthropic's. */
+/** The only values that a thinking Claude accepts: the contract's default and its maker's. */
 const USUAL: Readonly<Record<string, readonly unknown[]>> = { temperature: [0.7, 1], top_p: [1] };
 
 /**
