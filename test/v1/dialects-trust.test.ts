@@ -1,41 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { chunk, completion, startFakeUpstream, type FakeUpstream } from '../support/fake-upstream.js';
-import { startPenstock, type TestServer } from '../support/server.js';
+import { chunk, completion, type FakeUpstream } from '../support/fake-upstream.js';
+import type { TestServer } from '../support/server.js';
+import { startBothForms, type BothForms } from './both-forms.js';
 import { nativeMessage, nativeStream, textBlock, textOf } from './native-messages.js';
 import { nativeEvents, nativeResponse } from './native-responses.js';
 
+let world: BothForms;
 let server: TestServer;
 let upstream: FakeUpstream;
 
 beforeAll(async () => {
-  upstream = await startFakeUpstream();
-  const provider = {
-    kind: 'openai-compatible',
-    baseUrl: upstream.baseUrl,
-    apiKey: 'k',
-    retry: { retries: 0 },
-  };
-  const model = { type: 'chat', tier: 'basic', upstreamId: 'm' };
-  server = await startPenstock({
-    providers: {
-      providers: [
-        { id: 'acme', ...provider, models: [{ id: 'acme/chat', ...model }] },
-        {
-          id: 'nat',
-          ...provider,
-          dialects: ['responses', 'messages'],
-          models: [{ id: 'nat/chat', ...model }],
-        },
-      ],
-    },
-    plans: { endpointLimits: { chat: { limit: 1000, windowSeconds: 60 } } },
-  });
+  world = await startBothForms();
+  ({ server, upstream } = world);
 });
-afterAll(async () => {
-  await server?.close();
-  await upstream?.close();
-});
+afterAll(() => world?.close());
 beforeEach(() => {
   upstream.requests.length = 0;
 });

@@ -1,14 +1,8 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  chunk,
-  DONE_EVENT,
-  event,
-  startFakeUpstream,
-  usageChunk,
-  type FakeUpstream,
-} from '../support/fake-upstream.js';
-import { startPenstock, type TestServer } from '../support/server.js';
+import { chunk, DONE_EVENT, event, usageChunk, type FakeUpstream } from '../support/fake-upstream.js';
+import type { TestServer } from '../support/server.js';
+import { startBothForms, type BothForms } from './both-forms.js';
 import { createRandom, cut, pick, TEXT, type Random } from './fuzz.js';
 import {
   callOf,
@@ -20,35 +14,18 @@ import {
   thoughtOf,
 } from './native-messages.js';
 
+let world: BothForms;
 let server: TestServer;
 let upstream: FakeUpstream;
 let client: Anthropic;
 
 beforeAll(async () => {
-  upstream = await startFakeUpstream();
-  const provider = {
-    kind: 'openai-compatible',
-    baseUrl: upstream.baseUrl,
-    apiKey: 'k',
-    retry: { retries: 0 },
-  };
-  const model = (id: string) => ({ id, type: 'chat', tier: 'basic', upstreamId: 'm' });
-  server = await startPenstock({
-    providers: {
-      providers: [
-        { id: 'acme', ...provider, models: [model('acme/chat')] },
-        { id: 'nat', ...provider, dialects: ['messages'], models: [model('nat/chat')] },
-      ],
-    },
-    plans: { endpointLimits: { chat: { limit: 10_000, windowSeconds: 60 } } },
-  });
+  world = await startBothForms({ dialects: ['messages'], callsPerMinute: 10_000 });
+  ({ server, upstream } = world);
   const { key } = await server.createOrg({ plan: 'business_monthly' });
   client = new Anthropic({ apiKey: key, baseURL: server.origin, maxRetries: 0 });
 });
-afterAll(async () => {
-  await server?.close();
-  await upstream?.close();
-});
+afterAll(() => world?.close());
 
 const THOUGHT = 'Let me … 思考';
 const CALL = { city: 'Zürich', list: [1, '"'] };

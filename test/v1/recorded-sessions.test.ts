@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startFakeUpstream, type FakeUpstream } from '../support/fake-upstream.js';
+import type { FakeUpstream } from '../support/fake-upstream.js';
 import type { RecordedRequest, RecordedSession } from '../support/recording.js';
 import { scriptedModel } from '../support/scripted-model.js';
-import { startPenstock, type TestServer } from '../support/server.js';
+import type { TestServer } from '../support/server.js';
+import { startBothForms, type BothForms } from './both-forms.js';
 
 /** What Codex and Claude Code sent in real sessions (`test/faults/clients.test.ts` records them), sent again without them. */
 
@@ -13,40 +14,23 @@ const sessions = readdirSync(FOLDER).map(
   (file) => JSON.parse(readFileSync(`${FOLDER}/${file}`, 'utf8')) as RecordedSession,
 );
 
+let world: BothForms;
 let server: TestServer;
 let upstream: FakeUpstream;
 let key: string;
 
 beforeAll(async () => {
-  upstream = await startFakeUpstream();
+  world = await startBothForms({ model: { contextWindow: 200_000 }, provider: {} });
+  ({ server, upstream } = world);
   upstream.always(
     scriptedModel([
       { name: 'exec_command', args: { cmd: 'ls' } },
       { name: 'Bash', args: { command: 'ls' } },
     ]),
   );
-  const provider = { kind: 'openai-compatible', baseUrl: upstream.baseUrl, apiKey: 'k' };
-  const model = { type: 'chat', tier: 'basic', upstreamId: 'm', contextWindow: 200_000 };
-  server = await startPenstock({
-    providers: {
-      providers: [
-        { id: 'acme', ...provider, models: [{ id: 'acme/chat', ...model }] },
-        {
-          id: 'nat',
-          ...provider,
-          dialects: ['responses', 'messages'],
-          models: [{ id: 'nat/chat', ...model }],
-        },
-      ],
-    },
-    plans: { endpointLimits: { chat: { limit: 1000, windowSeconds: 60 } } },
-  });
   ({ key } = await server.createOrg());
 });
-afterAll(async () => {
-  await server?.close();
-  await upstream?.close();
-});
+afterAll(() => world?.close());
 beforeEach(() => {
   upstream.requests.length = 0;
 });

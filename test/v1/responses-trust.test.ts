@@ -2,36 +2,20 @@ import OpenAI from 'openai';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createResponseRetention } from '../../src/generation/index.js';
-import { completion, startFakeUpstream, type FakeUpstream } from '../support/fake-upstream.js';
-import { startPenstock, type TestServer } from '../support/server.js';
+import { completion, type FakeUpstream } from '../support/fake-upstream.js';
+import type { TestServer } from '../support/server.js';
+import { startBothForms, type BothForms } from './both-forms.js';
 import { nativeEvents, nativeResponse } from './native-responses.js';
 
+let world: BothForms;
 let server: TestServer;
 let upstream: FakeUpstream;
 
 beforeAll(async () => {
-  upstream = await startFakeUpstream();
-  const provider = {
-    kind: 'openai-compatible',
-    baseUrl: upstream.baseUrl,
-    apiKey: 'k',
-    retry: { retries: 0 },
-  };
-  const model = { type: 'chat', tier: 'basic', upstreamId: 'm', contextWindow: 400 };
-  server = await startPenstock({
-    providers: {
-      providers: [
-        { id: 'acme', ...provider, models: [{ id: 'acme/chat', ...model }] },
-        { id: 'nat', ...provider, dialects: ['responses'], models: [{ id: 'nat/chat', ...model }] },
-      ],
-    },
-    plans: { endpointLimits: { chat: { limit: 1000, windowSeconds: 60 } } },
-  });
+  world = await startBothForms({ dialects: ['responses'], model: { contextWindow: 400 } });
+  ({ server, upstream } = world);
 });
-afterAll(async () => {
-  await server?.close();
-  await upstream?.close();
-});
+afterAll(() => world?.close());
 beforeEach(() => {
   upstream.requests.length = 0;
 });

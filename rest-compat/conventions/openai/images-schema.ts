@@ -1,17 +1,5 @@
+import { EDIT_OPERATIONS } from '../../../src/contract/edit-operations.js';
 import type { JsonSchema } from '../../shared/route.types.js';
-
-/** Contract 4.3. */
-export const EDIT_OPERATIONS = [
-  'inpainting',
-  'outpainting',
-  'backgroundRemoval',
-  'backgroundReplace',
-  'objectRemoval',
-  'superResolution',
-  'faceEnhancement',
-  'colorization',
-  'styleTransfer',
-];
 
 const nullable = (type: string, more: JsonSchema = {}): JsonSchema => ({ type: [type, 'null'], ...more });
 const oneOf = (...words: string[]): JsonSchema => ({ enum: [...words, null] });

@@ -3,6 +3,7 @@ import type {
   ImageEditCompletedEvent,
   ImagesResponse,
 } from 'openai/resources/images';
+import { EDIT_OPERATIONS } from '../../../src/contract/edit-operations.js';
 import { invalid } from '../../../src/contract/errors.js';
 import { withoutAsync } from '../../contract/generation.js';
 import { imageEditRoutes as contractEdits } from '../../contract/image-edits.js';
@@ -11,7 +12,7 @@ import type { DialectCall, JsonSchema, ReadRequest, Route } from '../../shared/r
 import { BODY_LIMITS } from '../../shared/route.types.js';
 import { flagOf, picked, typedEvent, typedFields, wholeNumberOf } from './fields.js';
 import type { Body } from './fields.js';
-import { describeImages, EDIT_BODY, EDIT_OPERATIONS, eventOf, GENERATION_BODY } from './images-schema.js';
+import { describeImages, EDIT_BODY, eventOf, GENERATION_BODY } from './images-schema.js';
 
 /** Fields that mean here what they mean in the engine, the convention's and ours. */
 const SHARED = [

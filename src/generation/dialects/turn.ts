@@ -173,14 +173,19 @@ export class Turn {
     return settlement.answerOf(error);
   }
 
-  /** What a round cost, added to what all cost. */
-  spend({ prompt, completion, total }: Tokens): Tokens {
+  /** What all rounds cost with one that cost so much. */
+  spentWith({ prompt, completion, total }: Tokens): Tokens {
     const { spent } = this;
-    this.spent = {
+    return {
       prompt: spent.prompt + prompt,
       completion: spent.completion + completion,
       total: spent.total + total,
     };
+  }
+
+  /** Adds what a round cost to what all cost. */
+  spend(cost: Tokens): Tokens {
+    this.spent = this.spentWith(cost);
     return this.spent;
   }
 

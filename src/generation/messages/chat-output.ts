@@ -1,9 +1,8 @@
 import type { RawContentBlockDelta, RawContentBlockStartEvent } from '@anthropic-ai/sdk/resources/messages';
-import { isFields } from '../../providers/index.js';
-import type { Carried } from '../carried-seal.js';
+import { ChatOutput } from '../dialects/chat-output.js';
+import type { SaidKind, Sealing } from '../dialects/chat-output.js';
 import type { Fields } from '../dialects/checks.js';
-import { OpenCalls } from './calls.js';
-import type { AskedCall } from './calls.js';
+import { BlockCalls } from './calls.js';
 import type { MessageLog } from './events.js';
 
 type NewBlock = RawContentBlockStartEvent['content_block'];
@@ -21,54 +20,24 @@ interface OpenText {
   written: string;
 }
 
-export interface ChatOutputOptions {
+export interface BlockOutputOptions extends Sealing {
   log: MessageLog;
   /** All blocks of the message, in order; those of this round are added. */
   content: Fields[];
   /** The function that stands for web search. */
   search: string | null;
-  /** What the turn carries for its maker so far; null where it carries nothing. */
-  carried(): Carried | null;
-  seal(carried: Carried): string;
 }
 
-/** Writes a chat's deltas as the blocks of a message, each with its events in the convention's order. */
-export class ChatOutput {
+/** Writes a chat's deltas as the blocks of a message. */
+export class BlockOutput extends ChatOutput {
   private open: OpenText | null = null;
-  private readonly calls: OpenCalls;
-  /** What a block of this round carries already, as JSON. */
-  private sealed = '';
   /** The model refused to answer. */
   hasRefused = false;
 
-  constructor(private readonly options: ChatOutputOptions) {
-    this.calls = new OpenCalls(options);
+  constructor(private readonly options: BlockOutputOptions) {
+    super(options, new BlockCalls(options));
   }
 
-  /** Searches that the model asked for in this round. */
-  get searches(): readonly AskedCall[] {
-    return this.calls.searches;
-  }
-
-  /** Calls that the caller is to run. */
-  get hasCalls(): boolean {
-    return this.calls.hasOthers;
-  }
-
-  delta(delta: Fields): void {
-    const thought = delta['reasoning_content'] ?? delta['reasoning'];
-    if (typeof thought === 'string' && thought !== '') this.text('thinking', thought);
-    if (typeof delta['content'] === 'string' && delta['content'] !== '') this.text('text', delta['content']);
-    if (typeof delta['refusal'] === 'string' && delta['refusal'] !== '') {
-      this.hasRefused = true;
-      this.text('text', delta['refusal']);
-    }
-    const { tool_calls: calls } = delta;
-    if (!Array.isArray(calls)) return;
-    for (const call of calls as unknown[]) if (isFields(call)) this.call(call);
-  }
-
-  /** A delta of nothing but text, while a text is open; false where none is. @param literal as JSON */
   plain(literal: string): boolean {
     const { open } = this;
     if (open?.kind !== 'text') return false;
@@ -77,32 +46,14 @@ export class ChatOutput {
     return true;
   }
 
-  /** The round's upstream has ended. */
-  end(): void {
-    this.closeText();
-    this.calls.end();
-    const data = this.newSeal();
-    if (data === null) return;
-    const block = { type: 'redacted_thinking' as const, data };
-    const index = this.add(block);
+  protected writeSeal(data: string): void {
+    const index = this.add({ type: 'redacted_thinking', data });
     this.options.log.push({ type: 'content_block_stop', index });
   }
 
-  private call(call: Fields): void {
-    this.closeText();
-    this.calls.take(call);
-  }
-
-  /** What the turn carries, unless a block says just that already. */
-  private newSeal(): string | null {
-    const carried = this.options.carried();
-    const said = carried === null ? '' : JSON.stringify(carried);
-    if (carried === null || said === this.sealed) return null;
-    this.sealed = said;
-    return this.options.seal(carried);
-  }
-
-  private text(kind: OpenText['kind'], text: string): void {
+  protected text(said: SaidKind, text: string): void {
+    if (said === 'refusal') this.hasRefused = true;
+    const kind = said === 'thought' ? 'thinking' : 'text';
     if (this.open?.kind !== kind) {
       this.closeText();
       this.calls.closeWhole();
@@ -130,7 +81,7 @@ export class ChatOutput {
     return index;
   }
 
-  private closeText(): void {
+  protected closeText(): void {
     const { open } = this;
     this.open = null;
     if (open === null) return;

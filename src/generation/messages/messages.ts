@@ -6,14 +6,14 @@ import { leftOutText } from '../dialects/left-out.js';
 import { textsBefore } from '../dialects/made.js';
 import { speaksDialect } from '../dialects/turn.js';
 import { modelFor } from '../pipeline/checks.js';
-import { bodyKey, completeMessage } from './complete.js';
+import { completeMessage } from './complete.js';
 import { translate } from './input.js';
 import type { Translated } from './input.js';
 import type { MessageParts, MessageService } from './messages.types.js';
 import { readMessageRequest } from './request.js';
-import { MessageStream } from './stream.js';
+import { streamMessage } from './stream.js';
 import { checkForced, toolsOf } from './tools.js';
-import { chatOf, MessageWork } from './work.js';
+import { chatOf, keptAs, MessageWork } from './work.js';
 import type { Prepared } from './work.js';
 
 /** Names the tools that were left out of a call. */
@@ -72,15 +72,15 @@ export function createMessageService(parts: MessageParts): MessageService {
   const { metering } = parts.engine.options;
   return {
     async create(call, body) {
-      const [made] = (await textsBefore(metering, call, bodyKey(body))) ?? [];
+      const [made] = (await textsBefore(metering, call, keptAs(body))) ?? [];
       if (made !== undefined) return { text: made };
       return { text: await completeMessage(await admitted(parts, call, body)) };
     },
     async stream(call, body) {
-      const made = await textsBefore(metering, call, bodyKey(body));
+      const made = await textsBefore(metering, call, keptAs(body));
       if (made !== null) return { events: Readable.from(made) };
       const work = await admitted(parts, call, body);
-      return { events: new MessageStream(work, await work.turn.stream()) };
+      return { events: streamMessage(work, await work.turn.stream()) };
     },
     async countTokens(call, body) {
       const prepared = prepare(parts, call, body);

@@ -1,8 +1,9 @@
 import { brokenAnswer, isFields, kindOfError, typeOfEvent, WHOLE } from '../../providers/index.js';
 import type { NativeEvent } from '../../providers/index.js';
 import type { Fields } from '../dialects/checks.js';
+import type { EventOutput } from '../dialects/rounds.js';
 import { inputOf } from './calls.js';
-import type { AskedCall } from './calls.js';
+import type { AskedCall } from '../dialects/calls.js';
 import type { MessageLog } from './events.js';
 import { blockFor, NativeBlock } from './native-block.js';
 import { laterReport } from './usage.js';
@@ -35,7 +36,7 @@ interface Live {
  * Passes the events of an upstream that speaks the dialect: what is missing between them put in, so that every client can follow, and all
  * else as it came.
  */
-export class NativeOutput {
+export class NativeOutput implements EventOutput {
   private readonly byIndex = new Map<number, NativeBlock>();
   private readonly blocks: NativeBlock[] = [];
   private live: Live | null = null;
@@ -51,6 +52,10 @@ export class NativeOutput {
   get reason(): string | null {
     const { stop_reason: reason } = this.ending;
     return typeof reason === 'string' ? reason : null;
+  }
+
+  get hasEnded(): boolean {
+    return this.reason !== null;
   }
 
   /** Blocks of this round as their maker gave them, for a further round. */

@@ -3,16 +3,15 @@ import { ApiError } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
-import type { Provider } from '../../providers/index.js';
 import { tokenRate } from '../chat/usage.js';
 import type { Tokens } from '../chat/usage.js';
 import type { Fields } from '../dialects/checks.js';
-import { WebSearches } from '../dialects/searches.js';
 import type { Searched } from '../dialects/searches.js';
 import { Turn } from '../dialects/turn.js';
 import type { NativeForm, NativeTarget } from '../dialects/turn.js';
+import { DialectWork } from '../dialects/work.js';
 import { inputOf } from './calls.js';
-import type { AskedCall } from './calls.js';
+import type { AskedCall } from '../dialects/calls.js';
 import { fillMedia, OWN_SEARCH, OWN_SEARCH_ID } from './input.js';
 import type { Translated } from './input.js';
 import type { MessageParts } from './messages.types.js';
@@ -49,26 +48,17 @@ export interface Added {
 export type OwnMessage = Message & { model_tier?: string };
 type DeltaUsage = RawMessageDeltaEvent['usage'] & { credits_used?: number };
 
-/** One message at work: its turn, and what its rounds have in common. */
-export class MessageWork {
+/** What a message is kept as for a retry with its Idempotency-Key. */
+export const keptAs = (body: Fields): unknown => ['message', body];
+
+/** One message at work. */
+export class MessageWork extends DialectWork<MessageParts, Prepared> {
   readonly id = newId('msg');
   readonly usage = new MessageUsage();
-  readonly searches: WebSearches;
-  /** Rounds so far. */
-  rounds = 1;
   /** All of its blocks, in order. */
   readonly content: Fields[] = [];
   /** Messages that further rounds got beside the request's. */
   private readonly more: Fields[] = [];
-
-  private constructor(
-    readonly parts: MessageParts,
-    readonly prepared: Prepared,
-    readonly turn: Turn,
-  ) {
-    const { search, metering } = parts.engine.options;
-    this.searches = new WebSearches({ search, metering }, turn.call);
-  }
 
   /** @throws ApiError in the order of decisions 1 */
   static async admit(parts: MessageParts, call: CallContext, prepared: Prepared): Promise<MessageWork> {
@@ -101,14 +91,12 @@ export class MessageWork {
     return work;
   }
 
-  /** The provider of a model that answered. */
-  providerOf(model: Model): Provider | null {
-    return this.parts.engine.options.providers.find(model.upstream?.providerId ?? '');
+  override get keptAs(): unknown {
+    return keptAs(this.prepared.request.body);
   }
 
-  /** The function that stands for web search. */
-  get search(): string | null {
-    return this.prepared.tools.search;
+  override addUsage(reported: unknown): void {
+    this.usage.add(reported);
   }
 
   /** The message before anything of it came. @param given what an upstream of the dialect says of it */

@@ -1,26 +1,14 @@
 import type { ResponseCustomToolCall, ResponseFunctionToolCall } from 'openai/resources/responses/responses';
-import { newId } from '../../contract/ids.js';
 import { isFields } from '../../providers/index.js';
+import { OpenCalls } from '../dialects/calls.js';
+import type { EndStatus, OpenCall } from '../dialects/calls.js';
 import type { Fields } from '../dialects/checks.js';
 import type { EventLog } from './events.js';
 import { itemId } from './request.js';
 
-/** A call of a tool as the model asked for it. */
-export interface AskedCall {
-  /** The id that its maker knows it by. */
-  id: string;
-  name: string;
-  arguments: string;
-}
-
-interface OpenCall extends AskedCall {
-  kind: 'function' | 'custom' | 'search';
+interface ItemCall extends OpenCall {
+  isCustom: boolean;
   itemId: string;
-  /** Of its item; null while an earlier call is written. */
-  index: number | null;
-  /** Arguments that wait to be written. */
-  waiting: string[];
-  isDone: boolean;
 }
 
 interface CallOptions {
@@ -28,16 +16,6 @@ interface CallOptions {
   items: Fields[];
   custom: ReadonlySet<string>;
   search: string | null;
-}
-
-/** Whether arguments are a whole JSON text: the next call may begin. */
-function isWhole(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The text that a custom tool gets, from the arguments that it has as a function. */
@@ -51,80 +29,27 @@ function inputOf(said: string): string {
   }
 }
 
-/**
- * The tool calls of one round. They are written one after the other: what comes of a later one while an earlier is not whole waits.
- */
-export class OpenCalls {
-  private readonly calls = new Map<unknown, OpenCall>();
-  readonly searches: AskedCall[] = [];
-  hasOthers = false;
-
-  constructor(private readonly options: CallOptions) {}
-
-  /** A part of a call as the convention of chat has it, its index set. */
-  take(part: Fields): void {
-    const asked = isFields(part['function']) ? part['function'] : {};
-    const said = typeof asked['arguments'] === 'string' ? asked['arguments'] : '';
-    const call = this.calls.get(part['index']) ?? this.begin(part, asked);
-    if (call.isDone || said === '') return;
-    call.arguments += said;
-    call.waiting.push(said);
-    this.write();
+/** The tool calls of one round as items. */
+export class ItemCalls extends OpenCalls<ItemCall> {
+  constructor(private readonly options: CallOptions) {
+    super(options.search, 'call');
   }
 
-  /** Closes the calls that are whole: something else follows. */
-  closeWhole(): void {
-    for (const call of this.calls.values())
-      if (!call.isDone && call.index !== null && isWhole(call.arguments)) this.close(call, 'completed');
+  protected opened(call: OpenCall): ItemCall {
+    const isCustom = !call.isSearch && this.options.custom.has(call.name);
+    return { ...call, isCustom, itemId: itemId(isCustom ? 'custom_tool_call' : 'function_call') };
   }
 
-  end(status: 'completed' | 'incomplete'): void {
-    for (const call of this.calls.values()) {
-      if (call.isDone) continue;
-      this.writeOne(call);
-      this.close(call, status);
-    }
+  protected add(call: ItemCall): number {
+    const item = itemOf(call, 'in_progress', '');
+    const index = this.options.items.push({ ...item }) - 1;
+    this.options.log.push({ type: 'response.output_item.added', output_index: index, item });
+    return index;
   }
 
-  private begin(part: Fields, asked: Fields): OpenCall {
-    const { custom, search } = this.options;
-    const name = typeof asked['name'] === 'string' ? asked['name'] : '';
-    const kind = name !== '' && name === search ? 'search' : custom.has(name) ? 'custom' : 'function';
-    const id = typeof part['id'] === 'string' && part['id'] !== '' ? part['id'] : newId('call');
-    const type = kind === 'custom' ? 'custom_tool_call' : 'function_call';
-    const call: OpenCall = {
-      id,
-      name,
-      kind,
-      arguments: '',
-      itemId: itemId(type),
-      index: null,
-      waiting: [],
-      isDone: false,
-    };
-    this.calls.set(part['index'], call);
-    if (kind !== 'search') this.hasOthers = true;
-    this.write();
-    return call;
-  }
-
-  /** Writes what may be written in order. */
-  private write(): void {
-    const open = [...this.calls.values()].filter(({ isDone, kind }) => !isDone && kind !== 'search');
-    for (const [at, call] of open.entries()) {
-      this.writeOne(call);
-      if (at === open.length - 1) return;
-      if (!isWhole(call.arguments)) return;
-      this.close(call, 'completed');
-    }
-  }
-
-  private writeOne(call: OpenCall): void {
-    if (call.kind === 'search') return;
-    if (call.index === null) this.add(call);
-    const waiting = call.waiting.splice(0);
-    if (call.kind === 'custom') return;
-    for (const delta of waiting)
+  protected writePieces(call: ItemCall, pieces: readonly string[]): void {
+    if (call.isCustom) return;
+    for (const delta of pieces)
       this.options.log.push({
         type: 'response.function_call_arguments.delta',
         item_id: call.itemId,
@@ -133,23 +58,11 @@ export class OpenCalls {
       });
   }
 
-  private add(call: OpenCall): void {
-    const item = itemOf(call, 'in_progress', '');
-    call.index = this.options.items.push({ ...item }) - 1;
-    this.options.log.push({ type: 'response.output_item.added', output_index: call.index, item });
-  }
-
-  private close(call: OpenCall, status: 'completed' | 'incomplete'): void {
-    call.isDone = true;
+  protected writeEnd(call: ItemCall, status: EndStatus): void {
     // Clients parse what a function is called with.
-    if (call.arguments === '' && status === 'completed' && call.kind === 'function') {
+    if (call.arguments === '' && status === 'completed' && !call.isCustom) {
       call.arguments = '{}';
-      call.waiting.push('{}');
-      this.writeOne(call);
-    }
-    if (call.kind === 'search') {
-      this.searches.push(call);
-      return;
+      this.writePieces(call, ['{}']);
     }
     const { log, items } = this.options;
     const index = call.index ?? 0;
@@ -171,11 +84,10 @@ export class OpenCalls {
 }
 
 function itemOf(
-  { kind, id, name, itemId: own }: OpenCall,
-  status: 'in_progress' | 'completed' | 'incomplete',
+  { isCustom, id, name, itemId: own }: ItemCall,
+  status: 'in_progress' | EndStatus,
   said: string,
 ): (ResponseFunctionToolCall & { id: string }) | (ResponseCustomToolCall & { id: string; status: string }) {
-  if (kind === 'custom')
-    return { id: own, type: 'custom_tool_call', status, call_id: id, name, input: inputOf(said) };
+  if (isCustom) return { id: own, type: 'custom_tool_call', status, call_id: id, name, input: inputOf(said) };
   return { id: own, type: 'function_call', status, call_id: id, name, arguments: said };
 }

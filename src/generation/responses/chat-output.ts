@@ -3,11 +3,11 @@ import type {
   ResponseOutputText,
   ResponseReasoningItem,
 } from 'openai/resources/responses/responses';
-import { isFields } from '../../providers/index.js';
-import type { Carried } from '../carried-seal.js';
+import type { EndStatus } from '../dialects/calls.js';
+import { ChatOutput } from '../dialects/chat-output.js';
+import type { SaidKind, Sealing } from '../dialects/chat-output.js';
 import type { Fields } from '../dialects/checks.js';
-import { OpenCalls } from './calls.js';
-import type { AskedCall } from './calls.js';
+import { ItemCalls } from './calls.js';
 import type { EventLog } from './events.js';
 import { itemId } from './request.js';
 
@@ -15,7 +15,7 @@ type Logprobs = NonNullable<ResponseOutputText['logprobs']>;
 
 /** The item that texts go to now. */
 interface OpenText {
-  kind: 'reasoning' | 'output_text' | 'refusal';
+  kind: SaidKind;
   id: string;
   index: number;
   pieces: string[];
@@ -24,66 +24,32 @@ interface OpenText {
   written: readonly [string, string] | null;
 }
 
-export interface ChatOutputOptions {
+export interface ItemOutputOptions extends Sealing {
   log: EventLog;
   /** All items of the response, in order; items of this round are added. */
   items: Fields[];
   custom: ReadonlySet<string>;
   /** The function that stands for web search. */
   search: string | null;
-  /** What the turn carries for its maker so far; null where it carries nothing. */
-  carried(): Carried | null;
-  seal(carried: Carried): string;
 }
 
-/** Writes a chat's deltas as the items of a response, each with its events in the convention's order. */
-export class ChatOutput {
+/** Writes a chat's deltas as the items of a response. */
+export class ItemOutput extends ChatOutput {
   private open: OpenText | null = null;
-  private readonly calls: OpenCalls;
-  /** What an item of this round carries already, as JSON. */
-  private sealed = '';
 
-  constructor(private readonly options: ChatOutputOptions) {
-    this.calls = new OpenCalls(options);
+  constructor(private readonly options: ItemOutputOptions) {
+    super(options, new ItemCalls(options));
   }
 
-  /** Searches that the model asked for in this round. */
-  get searches(): readonly AskedCall[] {
-    return this.calls.searches;
-  }
-
-  /** Calls that the caller is to run. */
-  get hasCalls(): boolean {
-    return this.calls.hasOthers;
-  }
-
-  delta(delta: Fields, logprobs: unknown): void {
-    const thought = delta['reasoning_content'] ?? delta['reasoning'];
-    if (typeof thought === 'string' && thought !== '') this.text('reasoning', thought);
-    if (typeof delta['content'] === 'string' && delta['content'] !== '')
-      this.text('output_text', delta['content'], logprobs);
-    if (typeof delta['refusal'] === 'string' && delta['refusal'] !== '')
-      this.text('refusal', delta['refusal']);
-    const { tool_calls: calls } = delta;
-    if (!Array.isArray(calls)) return;
-    for (const call of calls as unknown[]) if (isFields(call)) this.call(call);
-  }
-
-  /** A delta of nothing but text, while a text is open; false where none is. @param literal as JSON */
   plain(literal: string): boolean {
     const { open } = this;
-    if (open === null || open.written === null || open.kind !== 'output_text') return false;
+    if (open === null || open.written === null || open.kind !== 'text') return false;
     open.pieces.push(JSON.parse(literal) as string);
     this.options.log.pushWritten(open.written[0], `${open.written[1]}${literal},"logprobs":[]}`);
     return true;
   }
 
-  /** The round's upstream has ended. @param status of what was open still */
-  end(status: 'completed' | 'incomplete'): void {
-    this.closeText(status);
-    this.calls.end(status);
-    const seal = this.newSeal();
-    if (seal === null) return;
+  protected writeSeal(seal: string): void {
     const item: ResponseReasoningItem = {
       id: itemId('reasoning'),
       type: 'reasoning',
@@ -95,31 +61,17 @@ export class ChatOutput {
     this.options.log.push({ type: 'response.output_item.done', output_index: index, item });
   }
 
-  private call(call: Fields): void {
-    this.closeText('completed');
-    this.calls.take(call);
-  }
-
-  /** What the turn carries, unless an item says just that already. */
-  private newSeal(): string | null {
-    const carried = this.options.carried();
-    const said = carried === null ? '' : JSON.stringify(carried);
-    if (carried === null || said === this.sealed) return null;
-    this.sealed = said;
-    return this.options.seal(carried);
-  }
-
-  private text(kind: OpenText['kind'], text: string, logprobs?: unknown): void {
+  protected text(kind: SaidKind, text: string, logprobs: unknown): void {
     if (this.open?.kind !== kind) {
       this.closeText('completed');
       this.calls.closeWhole();
-      this.open = kind === 'reasoning' ? this.openReasoning() : this.openMessage(kind);
+      this.open = kind === 'thought' ? this.openReasoning() : this.openMessage(kind);
     }
     const { id: item_id, index: output_index, pieces, logprobs: known } = this.open as OpenText;
     const { log } = this.options;
     pieces.push(text);
     const place = { item_id, output_index, delta: text };
-    if (kind === 'reasoning')
+    if (kind === 'thought')
       return log.push({ type: 'response.reasoning_summary_text.delta', summary_index: 0, ...place });
     if (kind === 'refusal') return log.push({ type: 'response.refusal.delta', content_index: 0, ...place });
     const list = Array.isArray(logprobs) ? (logprobs as Logprobs) : [];
@@ -140,10 +92,10 @@ export class ChatOutput {
       summary_index: 0,
       part: { type: 'summary_text', text: '' },
     });
-    return { kind: 'reasoning', id, index, pieces: [], logprobs: [], written: null };
+    return { kind: 'thought', id, index, pieces: [], logprobs: [], written: null };
   }
 
-  private openMessage(kind: 'output_text' | 'refusal'): OpenText {
+  private openMessage(kind: 'text' | 'refusal'): OpenText {
     const { log, items } = this.options;
     const id = itemId('message');
     const item: ResponseOutputMessage = {
@@ -168,13 +120,13 @@ export class ChatOutput {
     return { kind, id, index, pieces: [], logprobs: [], written: [before, after] };
   }
 
-  private closeText(status: 'completed' | 'incomplete'): void {
+  protected closeText(status: EndStatus): void {
     const { open } = this;
     this.open = null;
     if (open === null) return;
     const text = open.pieces.join('');
     const item =
-      open.kind === 'reasoning' ? this.closeReasoning(open, text) : this.closeMessage(open, { text, status });
+      open.kind === 'thought' ? this.closeReasoning(open, text) : this.closeMessage(open, { text, status });
     this.options.items[open.index] = { ...item };
     this.options.log.push({ type: 'response.output_item.done', output_index: open.index, item });
   }
@@ -197,7 +149,7 @@ export class ChatOutput {
 
   private closeMessage(
     { kind, id, index, logprobs }: OpenText,
-    { text, status }: { text: string; status: 'completed' | 'incomplete' },
+    { text, status }: { text: string; status: EndStatus },
   ): ResponseOutputMessage {
     const { log } = this.options;
     const place = { item_id: id, output_index: index, content_index: 0 };
@@ -209,7 +161,7 @@ export class ChatOutput {
   }
 }
 
-function partOf({ kind, text, logprobs }: { kind: OpenText['kind']; text: string; logprobs: Logprobs }) {
+function partOf({ kind, text, logprobs }: { kind: SaidKind; text: string; logprobs: Logprobs }) {
   if (kind === 'refusal') return { type: 'refusal' as const, refusal: text };
   return { type: 'output_text' as const, text, annotations: [], logprobs };
 }

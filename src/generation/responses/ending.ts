@@ -1,16 +1,10 @@
-import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 import { tokenRate } from '../chat/usage.js';
 import type { Tokens } from '../chat/usage.js';
 import type { Fields } from '../dialects/checks.js';
-import { keepTexts, textsBefore } from '../dialects/made.js';
-import type { SettledBefore } from '../dialects/made.js';
 import { adoptedResponse, begunResponse, endedResponse } from './object.js';
 import type { Ended, ResponseObject } from './object.js';
 import type { ResponseWork } from './work.js';
-
-/** The most rounds that searches may make of an answer: beyond the last one the model has been told for long that there are no more. */
-export const MAX_ROUNDS = 7;
 
 interface End {
   model: Model;
@@ -54,20 +48,4 @@ export async function save(work: ResponseWork, response: ResponseObject): Promis
   if (!request.store) return;
   const { principal } = work.turn.call;
   await work.parts.store.save({ principal, response, input: request.items });
-}
-
-const keptAs = (body: Fields): unknown => ['response', body];
-
-/** Keeps an answer for a retry with the call's Idempotency-Key, before its charge. @throws ApiError conflict: it must not be charged */
-export function keepMade(work: ResponseWork, texts: readonly string[]): Promise<void> {
-  return keepTexts(work.turn, keptAs(work.prepared.request.body), texts);
-}
-
-/** The texts that an earlier request with the call's key was charged for and did not live to give; null: there are none. */
-export function madeBefore(
-  metering: SettledBefore,
-  call: CallContext,
-  body: Fields,
-): Promise<string[] | null> {
-  return textsBefore(metering, call, keptAs(body));
 }

@@ -1,7 +1,8 @@
 import { brokenAnswer, isFields, kindOfError, typeOfEvent, WHOLE } from '../../providers/index.js';
 import type { NativeEvent } from '../../providers/index.js';
-import type { AskedCall } from './calls.js';
+import type { AskedCall } from '../dialects/calls.js';
 import type { Fields } from '../dialects/checks.js';
+import type { EventOutput } from '../dialects/rounds.js';
 import type { EventLog } from './events.js';
 import { NativeItem, parsedEvent } from './native-item.js';
 import { writeWhole } from './native-whole.js';
@@ -39,7 +40,7 @@ interface Live {
  * Passes the events of an upstream that speaks the dialect: with our ids and numbers, what is missing between them put in, so that every client
  * can follow, and all else as it came.
  */
-export class NativeOutput {
+export class NativeOutput implements EventOutput {
   private readonly byIndex = new Map<number, NativeItem>();
   private live: Live | null = null;
   private last: NativeItem | null = null;
@@ -51,6 +52,10 @@ export class NativeOutput {
   final: Fields | null = null;
 
   constructor(private readonly options: NativeOutputOptions) {}
+
+  get hasEnded(): boolean {
+    return this.final !== null;
+  }
 
   /** @returns whether the upstream has ended its answer. @throws UpstreamError where it failed */
   take(event: NativeEvent): boolean {

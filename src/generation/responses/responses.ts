@@ -7,16 +7,16 @@ import { isSeal } from '../carried-seal.js';
 import { modelFor } from '../pipeline/checks.js';
 import { listAt } from '../dialects/checks.js';
 import type { Fields } from '../dialects/checks.js';
+import { textsBefore } from '../dialects/made.js';
 import { completeResponse } from './complete.js';
-import { madeBefore } from './ending.js';
 import { translate } from './input.js';
 import type { InputItem, Translated } from './input.js';
 import { isReference, readResponse } from './request.js';
 import type { ResponseRequest } from './request.js';
 import type { InputItemPage, InputItemQuery, ResponseParts, ResponseService } from './responses.types.js';
-import { ResponseStream } from './stream.js';
+import { streamResponse } from './stream.js';
 import { checkForced, toolsOf } from './tools.js';
-import { ResponseWork } from './work.js';
+import { keptAs, ResponseWork } from './work.js';
 import type { Prepared } from './work.js';
 
 const MAX_PAGE = 100;
@@ -172,15 +172,15 @@ export function createResponseService(parts: ResponseParts): ResponseService {
   const { store } = parts;
   return {
     async create(call, body) {
-      const [made] = (await madeBefore(metering, call, body)) ?? [];
+      const [made] = (await textsBefore(metering, call, keptAs(body))) ?? [];
       if (made !== undefined) return { text: made };
       return { text: await completeResponse(await admitted(parts, call, body)) };
     },
     async stream(call, body) {
-      const made = await madeBefore(metering, call, body);
+      const made = await textsBefore(metering, call, keptAs(body));
       if (made !== null) return { events: Readable.from(made) };
       const work = await admitted(parts, call, body);
-      return { events: new ResponseStream(work, await work.turn.stream()) };
+      return { events: streamResponse(work, await work.turn.stream()) };
     },
     get: async (orgId, id) => (await store.find(orgId, id)).text,
     delete: (orgId, id) => store.delete(orgId, id),

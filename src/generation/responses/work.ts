@@ -4,11 +4,11 @@ import type { Model } from '../../models/models.types.js';
 import { isFields } from '../../providers/index.js';
 import type { Provider } from '../../providers/index.js';
 import type { Tokens } from '../chat/usage.js';
-import { WebSearches } from '../dialects/searches.js';
 import type { Searched } from '../dialects/searches.js';
 import { Turn } from '../dialects/turn.js';
 import type { NativeForm, NativeTarget } from '../dialects/turn.js';
-import type { AskedCall } from './calls.js';
+import { DialectWork } from '../dialects/work.js';
+import type { AskedCall } from '../dialects/calls.js';
 import type { Fields } from '../dialects/checks.js';
 import { fillMedia, translate } from './input.js';
 import type { InputItem, TranslateOptions, Translated } from './input.js';
@@ -46,27 +46,18 @@ const OURS = new Set([
 
 const ENCRYPTED = 'reasoning.encrypted_content';
 
-/** One response at work: its turn, and what its rounds have in common. */
-export class ResponseWork {
+/** What a response is kept as for a retry with its Idempotency-Key. */
+export const keptAs = (body: Fields): unknown => ['response', body];
+
+/** One response at work. */
+export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
   readonly id = newId('resp');
   readonly createdAt = Math.floor(Date.now() / 1000);
   readonly details = new TokenDetails();
-  readonly searches: WebSearches;
-  /** Rounds so far. */
-  rounds = 1;
   /** All of its items, in order. */
   readonly items: Fields[] = [];
   /** Items that further rounds got beside the input. */
   private readonly more: Fields[] = [];
-
-  private constructor(
-    readonly parts: ResponseParts,
-    readonly prepared: Prepared,
-    readonly turn: Turn,
-  ) {
-    const { search, metering } = parts.engine.options;
-    this.searches = new WebSearches({ search, metering }, turn.call);
-  }
 
   /** @throws ApiError in the order of decisions 1 */
   static async admit(parts: ResponseParts, call: CallContext, prepared: Prepared): Promise<ResponseWork> {
@@ -99,14 +90,16 @@ export class ResponseWork {
     return { id: this.id, request, model, tier, createdAt: this.createdAt, leftOut };
   }
 
-  /** The provider of a model that answered in the dialect. */
-  providerOf(model: Model): Provider | null {
-    return this.parts.engine.options.providers.find(model.upstream?.providerId ?? '');
+  override get keptAs(): unknown {
+    return keptAs(this.prepared.request.body);
   }
 
-  /** The function that stands for web search, while the model may still be offered it. */
-  get search(): string | null {
-    return this.prepared.tools.search;
+  override addUsage(reported: unknown): void {
+    this.details.add(reported);
+  }
+
+  override forget(): Promise<void> {
+    return this.parts.store.forget(this.turn.call.principal.orgId, this.id);
   }
 
   /** Runs the searches of a round; each is an item of the answer. @param begun told of each before it runs */

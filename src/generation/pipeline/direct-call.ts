@@ -1,0 +1,108 @@
+import type { Logger } from 'pino';
+import { newId } from '../../contract/ids.js';
+import type { Amounts } from '../../contract/words.js';
+import type { CallContext } from '../../metering/call-context.js';
+import type { Metering, OperationRequest, Settlement } from '../../metering/metering.types.js';
+import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import { UpstreamError } from '../../providers/index.js';
+import type { Provider, ProviderRegistry } from '../../providers/index.js';
+import { answerOfFault } from '../chat/settlement.js';
+import { admitCall } from './call-admission.js';
+import { createUpstreams } from './upstreams.js';
+
+export interface DirectCallOptions {
+  models: ModelCatalogue;
+  providers: ProviderRegistry;
+  metering: Metering;
+  logger: Logger;
+}
+
+/** An answer before it is charged. */
+export interface MadeAnswer extends Record<string, unknown> {
+  usage: Record<string, unknown>;
+}
+
+/** A way to call that is no job and answers in one piece. */
+export interface DirectCall<Checked extends { model: Model }, Value> {
+  /** What its answers are kept as for a retry with the call's Idempotency-Key, and the log calls it. */
+  name: 'embeddings' | 'rerank';
+  kind: OperationRequest['kind'];
+  /** @throws ApiError */
+  check(call: CallContext, body: Record<string, unknown>): Checked | Promise<Checked>;
+  /** What is reserved. */
+  price(checked: Checked): OperationRequest['price'];
+  /** One attempt. @throws UpstreamError */
+  ask(provider: Provider, target: Model, work: { checked: Checked; signal: AbortSignal }): Promise<Value>;
+  /** @param answered the model that gave the value */
+  made(
+    value: Value,
+    of: { checked: Checked; answered: Model },
+  ): Promise<{ answer: MadeAnswer; amounts: Amounts }>;
+}
+
+const priced = (made: MadeAnswer, { charged }: Settlement): Record<string, unknown> => ({
+  ...made,
+  usage: { ...made.usage, credits_used: (charged.credits ?? 0) / 100 },
+});
+
+/** Slots and price in one statement; a fault of the checks is told once the slot was taken (429 comes before 403 and 400). */
+async function admit<C extends { model: Model }, V>(
+  metering: Metering,
+  { check, price, kind }: DirectCall<C, V>,
+  { call, body }: { call: CallContext; body: Record<string, unknown> },
+): Promise<{ checked: C; operationId: string }> {
+  let checked: C;
+  try {
+    checked = await check(call, body);
+  } catch (fault) {
+    await admitCall(metering, call, {});
+    throw fault;
+  }
+  const operationId = newId('op');
+  await admitCall(metering, call, {
+    operation: { id: operationId, kind, price: price(checked), model: checked.model.id },
+  });
+  return { checked, operationId };
+}
+
+/** The answer for which an earlier request with the call's Idempotency-Key was charged before its process died. */
+async function chargedBefore(
+  metering: Metering,
+  { madeAnswers }: CallContext,
+  keptAs: unknown,
+): Promise<Record<string, unknown> | null> {
+  const earlier = await madeAnswers?.take(keptAs);
+  if (!earlier) return null;
+  const settlement = await metering.settledBefore(earlier.operationId);
+  return settlement && priced(earlier.value as MadeAnswer, settlement);
+}
+
+/** Checks, reserves, asks, keeps for a retry, then charges. @returns what answers a call; it throws ApiError */
+export function createDirectCall<C extends { model: Model }, V>(
+  options: DirectCallOptions,
+  direct: DirectCall<C, V>,
+): (call: CallContext, body: Record<string, unknown>) => Promise<Record<string, unknown>> {
+  const { metering, logger } = options;
+  const upstreams = createUpstreams(options);
+  const never = new AbortController().signal;
+  return async (call, body) => {
+    const keptAs = [direct.name, body];
+    const before = await chargedBefore(metering, call, keptAs);
+    if (before) return before;
+    const { checked, operationId } = await admit(metering, direct, { call, body });
+    const signal = call.idempotencyKey === null ? call.signal : never;
+    const { value, model: answered } = await upstreams
+      .ask(checked.model, signal, (provider, target) => direct.ask(provider, target, { checked, signal }))
+      .catch(async (error: unknown) => {
+        await metering.release(operationId);
+        if (!(error instanceof UpstreamError)) logger.error({ err: error }, `${direct.name} failed`);
+        throw answerOfFault(error);
+      });
+    const { answer, amounts } = await direct.made(value, { checked, answered });
+    await call.madeAnswers?.keep(keptAs, { operationId, value: answer }).catch(async (lost: unknown) => {
+      await metering.release(operationId);
+      throw lost;
+    });
+    return priced(answer, await metering.settleUnseen(operationId, amounts));
+  };
+}
