@@ -256,6 +256,7 @@ export class JsonReader {
       if (byte === QUOTE) return this.#endString(open, at);
       if (byte < SPACE) throw this.rules.malformed();
       if (byte === BACKSLASH) {
+        if (!open.escaped) this.#takePlain(open, at);
         open.escaped = true;
         at += bytes[at + 1] === SMALL_U ? 5 : 1;
       }
@@ -267,6 +268,12 @@ export class JsonReader {
     if (open.escaped) this.#decode(open, at);
     open.at = this.at = at;
     this.#open = open;
+  }
+
+  /** What comes before the first escape: it needs no parser, and holds nothing that is refused. */
+  #takePlain(open: OpenString, end: number): void {
+    open.pieces.push(this.bytes.toString('utf8', open.start, end));
+    open.decoded = end;
   }
 
   /** @throws for an escape that is none */

@@ -94,17 +94,17 @@ const documents = (): Attack[] =>
     [
       [
         '10,000 fragments',
-        () => `{ ...f0 } ${listed(10_000, (at) => `fragment f${at} on Query { version }`)}`,
+        () => `{ ...f0 } ${listed(10_000, (at) => `fragment f${at} on Query { version { api } }`)}`,
       ],
-      ['10,000 aliases', () => `{ ${listed(10_000, (at) => `a${at}: version`)} }`],
-      ['480 aliases', () => `{ ${listed(300, (at) => `a${at}: version`)} }`],
-      ['10,000 directives', () => `{ version ${'@include(if: true) '.repeat(10_000)} }`],
-      ['190 unknown directives', () => `{ version ${listed(450, (at) => `@a${at}`)} }`],
-      ['10,000 variables', () => `query (${listed(10_000, (at) => `$v${at}: Int`)}) { version }`],
-      ['300 unused variables', () => `query (${listed(240, (at) => `$v${at}: Int`)}) { version }`],
-      ['300 variables of one name', () => `query (${'$v: Int '.repeat(240)}) { version }`],
-      ['10,000 operations', () => listed(10_000, (at) => `query q${at} { version }`)],
-      ['190 operations', () => listed(190, (at) => `query q${at} { version }`)],
+      ['10,000 aliases', () => `{ ${listed(10_000, (at) => `a${at}: version { api }`)} }`],
+      ['480 aliases', () => `{ ${listed(300, (at) => `a${at}: version { api }`)} }`],
+      ['10,000 directives', () => `{ version ${'@include(if: true) '.repeat(10_000)} { api } }`],
+      ['190 unknown directives', () => `{ version ${listed(450, (at) => `@a${at}`)} { api } }`],
+      ['10,000 variables', () => `query (${listed(10_000, (at) => `$v${at}: Int`)}) { version { api } }`],
+      ['300 unused variables', () => `query (${listed(240, (at) => `$v${at}: Int`)}) { version { api } }`],
+      ['300 variables of one name', () => `query (${'$v: Int '.repeat(240)}) { version { api } }`],
+      ['10,000 operations', () => listed(10_000, (at) => `query q${at} { version { api } }`)],
+      ['190 operations', () => listed(190, (at) => `query q${at} { version { api } }`)],
       [
         'a literal of 10,000 lists',
         () => `{ jobs(first: ${'['.repeat(10_000)}1${']'.repeat(10_000)}) { nodes { id } } }`,
@@ -113,7 +113,10 @@ const documents = (): Attack[] =>
         'a literal of 480 lists',
         () => `{ jobs(first: ${'['.repeat(480)}1${']'.repeat(480)}) { nodes { id } } }`,
       ],
-      ['a type of 480 lists', () => `query ($v: ${'['.repeat(480)}Int${']'.repeat(480)}) { version }`],
+      [
+        'a type of 480 lists',
+        () => `query ($v: ${'['.repeat(480)}Int${']'.repeat(480)}) { version { api } }`,
+      ],
       [
         'a text of 900 KB',
         () => `mutation { createEmbeddings(input: { input: "${'a '.repeat(450_000)}" }) { model } }`,
@@ -234,12 +237,12 @@ const largeVariables = (): Attack[] =>
       ],
       [
         '900,000 ids',
-        'query ($ids: [ID!]) { version }',
+        'query ($ids: [ID!]) { version { api } }',
         () => ({ ids: Array.from({ length: 900_000 }, (_, at) => at) }),
       ],
       [
         '900,000 faults',
-        'query ($n: [Int!]) { version }',
+        'query ($n: [Int!]) { version { api } }',
         () => ({ n: Array.from({ length: 900_000 }, () => 'a') }),
       ],
     ] as const
