@@ -7,9 +7,13 @@ export function callPieces(asked: unknown): { name: string; arguments: string } 
   return { name: typeof name === 'string' ? name : '', arguments: argumentsText(given) };
 }
 
+/** Longer arguments are taken for unfinished: with every part they would be parsed again. */
+const MAX_WHOLE_LENGTH = 256 * 1024;
+
 /** Arguments that came whole. */
 export function isWhole(given: string): boolean {
-  // Nearly all parts end elsewhere, and the look at them must not grow with the call.
+  if (given.length > MAX_WHOLE_LENGTH) return false;
+  // Nearly all parts end elsewhere.
   if (!given.trimEnd().endsWith('}')) return false;
   try {
     JSON.parse(given);
