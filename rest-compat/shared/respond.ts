@@ -1,6 +1,6 @@
 import { toApiError } from '../../src/contract/errors.js';
 import type { HttpAnswer } from '../../src/http/index.js';
-import { errorHeaders, visibleError, writeJson } from '../../src/http/index.js';
+import { errorHeaders, visibleError, writeJson, writeText } from '../../src/http/index.js';
 import type { Convention } from './convention.types.js';
 import { documentOf } from './mount.js';
 import { bindOrRefuse } from './request.js';
@@ -31,7 +31,8 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
   const { operation } = endpoint.route;
   if (operation !== undefined) {
     const { text } = await options.write[operation](rest.call, rest.body ?? {});
-    if (asked === undefined) return { status: 200, headers: JSON_HEADERS, body: text };
+    if (asked === undefined)
+      return { status: 200, headers: JSON_HEADERS, body: await writeText(text, options.edge.turns) };
     const { body, headers } = await asked.whole(text, carriedFor(options, rest));
     return await written({ body, headers: { ...headers, ...rest.call.answerHeaders } }, options.edge);
   }

@@ -1,6 +1,9 @@
 import type { ApolloServerPlugin } from '@apollo/server';
 import { ApolloServer, HeaderMap } from '@apollo/server';
-import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled';
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginInlineTraceDisabled,
+} from '@apollo/server/plugin/disabled';
 import { GraphQLError } from 'graphql';
 import type { GraphQLFormattedError } from 'graphql';
 import type { HttpAnswer, HttpEdge } from '../../src/http/index.js';
@@ -105,7 +108,12 @@ export async function createApollo({
   const server = new ApolloServer<RequestContext>({
     schema,
     logger,
-    plugins: [createPlugin(edge), ApolloServerPluginInlineTraceDisabled()],
+    plugins: [
+      createPlugin(edge),
+      ApolloServerPluginInlineTraceDisabled(),
+      // It would have Apollo look through each field's result, numbers of vectors included, in one go.
+      ApolloServerPluginCacheControlDisabled(),
+    ],
     nodeEnv: 'production',
     introspection: true,
     dangerouslyDisableValidation: true,
@@ -142,7 +150,7 @@ export async function createApollo({
       if (answer.body.kind !== 'complete') throw new Error('incremental delivery is not part of this schema');
       return {
         status: answer.status ?? 200,
-        headers: Object.fromEntries(answer.headers),
+        headers: { 'cache-control': 'no-store', ...Object.fromEntries(answer.headers) },
         body: contextValue.written[0] ?? answer.body.string,
         errorStatuses: contextValue.errorStatuses,
         unfinishedJobs: contextValue.unfinishedJobs,

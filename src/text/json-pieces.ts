@@ -46,12 +46,17 @@ export function* jsonPieces(value: unknown): Generator<string, void> {
 
 function* piecesOfText(text: string): Generator<string, void> {
   yield '"';
+  for (const piece of textPieces(text)) yield JSON.stringify(piece).slice(1, -1);
+  yield '"';
+}
+
+/** A text in pieces, of which each is a text. */
+export function* textPieces(text: string): Generator<string, void> {
   for (let from = 0; from < text.length;) {
     const to = endOfPiece(text, from);
-    yield JSON.stringify(text.slice(from, to)).slice(1, -1);
+    yield text.slice(from, to);
     from = to;
   }
-  yield '"';
 }
 
 /** Never between the halves of a surrogate pair: each would be written as an escape. */

@@ -56,7 +56,7 @@ interface OpenString {
   start: number;
   /** Up to where it was looked through. */
   at: number;
-  /** What was decoded; empty while it has no escape. */
+  /** What was decoded. */
   pieces: string[];
   /** Up to where it was decoded. */
   decoded: number;
@@ -266,13 +266,14 @@ export class JsonReader {
     // No piece ends within a character, which has four bytes at most.
     for (let more = 0; more < 3 && ((bytes[at] as number) & 0xc0) === 0x80; more++) at++;
     if (open.escaped) this.#decode(open, at);
+    else this.#takePlain(open, at);
     open.at = this.at = at;
     this.#open = open;
   }
 
   /** What comes before the first escape: it needs no parser, and holds nothing that is refused. */
   #takePlain(open: OpenString, end: number): void {
-    open.pieces.push(this.bytes.toString('utf8', open.start, end));
+    open.pieces.push(this.bytes.toString('utf8', open.decoded, end));
     open.decoded = end;
   }
 
@@ -295,7 +296,8 @@ export class JsonReader {
 
   #endString(open: OpenString, end: number): void {
     if (open.escaped) this.#decode(open, end);
-    const text = open.escaped ? open.pieces.join('') : this.bytes.toString('utf8', open.start, end);
+    else this.#takePlain(open, end);
+    const text = open.pieces.length === 1 ? (open.pieces[0] as string) : open.pieces.join('');
     this.#open = null;
     this.at = end + 1;
     const isKey = this.#expected === 'key' || this.#expected === 'first key';

@@ -1,3 +1,4 @@
+import { isLongToRead } from '../../text/read-json.js';
 import { writeJson } from '../../text/write-json.js';
 import { errorChunk } from '../convention/chunk.js';
 import { isFaultName } from '../convention/faults.js';
@@ -6,25 +7,55 @@ import type { ChatChunks } from '../providers.types.js';
 import { saysEnd } from './sse-parser.js';
 import { StreamExchange } from './stream-exchange.js';
 import type { StreamTransport } from './stream-exchange.js';
-import { chunkOfAnswer, inPieces } from './whole-answer.js';
+import { chunkOfAnswer, inPieces, isCuttable } from './whole-answer.js';
 
 /** A streamed chat: its chunks as JSON texts. */
 export class ChunkExchange extends StreamExchange<string> implements ChatChunks {
   /** The latest chunk. */
   private last = '';
+  /** A chunk of megabytes came: each is given in pieces from then on. */
+  private isLong = false;
+  /** Of such a chunk, what its reader did not have yet. */
+  private pieces: Iterator<object, void> | null = null;
+
+  override next(): Promise<string | null> {
+    return this.isLong ? this.nextPiece() : super.next();
+  }
 
   protected onEvent(given: string, name: string): void {
     const data = isFaultName(name) ? errorChunk(given) : given;
     if (saysEnd(data)) return this.end();
     if (this.isClosing && !mayTellUsage(data)) return;
     this.last = data;
+    this.isLong ||= isLongToRead(data);
     this.give(data);
+  }
+
+  /** Nobody waits while all of a long chunk is read, counted and written. */
+  private async nextPiece(): Promise<string | null> {
+    const transport = this.transport as StreamTransport;
+    const piece = this.pieces?.next();
+    if (piece !== undefined && piece.done !== true) {
+      await transport.turns.run(() => true);
+      return String(await writeJson(piece.value, transport.turns));
+    }
+    this.pieces = null;
+    const raw = await super.next();
+    if (raw === null || !isLongToRead(raw)) return raw;
+    const chunk = await transport.readAnswer(Buffer.from(raw));
+    if (!isCuttable(chunk)) return raw;
+    this.pieces = inPieces(chunk);
+    return await this.nextPiece();
   }
 
   protected async onWhole(bytes: Buffer, transport: StreamTransport): Promise<boolean> {
     const chunk = chunkOfAnswer(await transport.readAnswer(bytes));
     if (chunk === null) return false;
-    for (const piece of inPieces(chunk)) this.give(String(await writeJson(piece, transport.turns)));
+    for (const piece of inPieces(chunk)) {
+      this.give(String(await writeJson(piece, transport.turns)));
+      // Each piece is read, counted and sent on before the next.
+      await transport.turns.run(() => true);
+    }
     return true;
   }
 

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { joinBytes } from '../../text/join-bytes.js';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { UpstreamError } from '../providers.types.js';
 import { fromItsBeginning } from './answer-beginning.js';
@@ -38,7 +39,7 @@ export interface StreamRequest {
  */
 export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | null = null;
-  private transport: StreamTransport | null = null;
+  protected transport: StreamTransport | null = null;
   private readonly parser = new SseParser((data, name) => {
     if (!this.ended) this.onEvent(data, name);
   });
@@ -166,7 +167,8 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
   private async endWhole(parts: Buffer[]): Promise<void> {
     this.whole = null;
     try {
-      const isAnswer = await this.onWhole(Buffer.concat(parts), this.transport as StreamTransport);
+      const transport = this.transport as StreamTransport;
+      const isAnswer = await this.onWhole(await joinBytes(parts, transport.turns), transport);
       if (isAnswer) this.finish();
       else this.fail(brokenAnswer('no stream'));
     } catch (error) {

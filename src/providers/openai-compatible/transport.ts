@@ -2,6 +2,7 @@ import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { Turns } from '../../collections/turns.js';
 import { withoutEnding } from '../../text/characters.js';
+import { joinBytes } from '../../text/join-bytes.js';
 import { readJson } from '../../text/read-json.js';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { currentTraceparent } from '../../telemetry/index.js';
@@ -133,7 +134,14 @@ export class Transport {
     if (signal?.aborted) return Promise.reject(abortedError());
     return new Promise((resolve, reject) => {
       const keyed = idempotencyKey !== undefined;
-      const exchange = new WholeExchange({ resolve, reject, signal, secrets: this.secrets, keyed });
+      const exchange = new WholeExchange({
+        resolve,
+        reject,
+        signal,
+        secrets: this.secrets,
+        keyed,
+        turns: this.turns,
+      });
       const isJson = typeof body === 'string' || Buffer.isBuffer(body);
       if (isJson && !keyed && accept === undefined)
         return this.dispatch(path, body, { handler: exchange, headers: more });
@@ -192,7 +200,7 @@ export class Transport {
       if (signal?.aborted) throw abortedError();
       throw errorOfConnection(error instanceof Error ? error : new Error(String(error)), false);
     }
-    if (status === 200) return Buffer.concat(chunks);
+    if (status === 200) return await joinBytes(chunks, this.turns);
     throw unreadableFile(status);
   }
 
@@ -231,11 +239,12 @@ export function textOf(bytes: Buffer): string {
 }
 
 interface WholeExchangeOptions {
-  resolve(bytes: Buffer): void;
+  resolve(bytes: Buffer | Promise<Buffer>): void;
   reject(error: Error): void;
   signal: LightAbortSignal | undefined;
   secrets: readonly string[];
   keyed: boolean;
+  turns: Turns;
 }
 
 /** Reads one answer whole. One object with one closure: it stands on the hot path. */
@@ -289,19 +298,18 @@ class WholeExchange implements Dispatcher.DispatchHandler {
     );
   }
 
-  private bytes(): Buffer {
-    const only = this.chunks.length === 1 ? this.chunks[0] : undefined;
-    return only ?? Buffer.concat(this.chunks);
-  }
-
+  /** Of a refusal, which is short. */
   private text(): string {
-    return this.bytes().toString('utf8');
+    return Buffer.concat(this.chunks).toString('utf8');
   }
 
   private finish(): void {
     this.controller = null;
     this.options.signal?.removeEventListener('abort', this.onAbort);
-    if (this.status >= 200 && this.status < 300) this.options.resolve(this.bytes());
+    if (this.status >= 200 && this.status < 300)
+      this.options.resolve(
+        this.chunks.length === 1 ? this.chunks[0]! : joinBytes(this.chunks, this.options.turns),
+      );
     else this.options.reject(this.statusError(this.text()));
   }
 

@@ -1,3 +1,4 @@
+import { textPieces } from '../../text/json-pieces.js';
 import { checkCount } from '../convention/chunk.js';
 import { isFields } from '../convention/said.js';
 import { usageIn } from '../convention/usage.js';
@@ -17,17 +18,28 @@ const TEXTS = ['reasoning_content', 'reasoning', 'content', 'refusal'];
 /** Characters of one piece: what is no longer goes on in one go. */
 const PIECE_LENGTH = 128 * 1024;
 
+/** The one choice of a chunk, and the names of its long texts; null: it has none. */
+function longTexts({ choices }: Fields): { choice: Fields; delta: Fields; names: string[] } | null {
+  const [choice] = Array.isArray(choices) && choices.length === 1 ? (choices as unknown[]) : [];
+  if (!isFields(choice) || !isFields(choice['delta'])) return null;
+  const { delta } = choice;
+  const isLong = (text: unknown): boolean => typeof text === 'string' && text.length > PIECE_LENGTH;
+  const names = TEXTS.filter((name) => isLong(delta[name]));
+  return names.length === 0 ? null : { choice, delta, names };
+}
+
+/** Whether {@link inPieces} makes several of it. */
+export const isCuttable = (chunk: unknown): chunk is Fields => isFields(chunk) && longTexts(chunk) !== null;
+
 /** A chunk with a text of megabytes as several, which bring a piece of it each: nobody waits while all of it is read again and written. */
 export function* inPieces(chunk: Fields): Generator<Fields, void> {
-  const { choices } = chunk as { choices: Fields[] };
-  const [choice] = choices;
-  const rest: Fields = { ...(choice?.['delta'] as Fields) };
-  const isLong = (name: string): boolean =>
-    typeof rest[name] === 'string' && rest[name].length > PIECE_LENGTH;
-  if (choices.length !== 1 || !TEXTS.some(isLong)) return yield chunk;
+  const long = longTexts(chunk);
+  if (long === null) return yield chunk;
+  const { choice, delta, names } = long;
+  const rest: Fields = { ...delta };
   const { usage: _, ...head } = chunk;
-  for (const name of TEXTS.filter(isLong)) {
-    for (const piece of piecesOf(rest[name] as string))
+  for (const name of names) {
+    for (const piece of textPieces(rest[name] as string))
       yield {
         ...head,
         choices: [{ ...choice, delta: { role: rest['role'], [name]: piece }, finish_reason: null }],
@@ -35,16 +47,6 @@ export function* inPieces(chunk: Fields): Generator<Fields, void> {
     delete rest[name];
   }
   yield { ...chunk, choices: [{ ...choice, delta: rest }] };
-}
-
-/** Never cut between the halves of a surrogate pair. */
-function* piecesOf(text: string): Generator<string, void> {
-  for (let from = 0; from < text.length;) {
-    const to = from + PIECE_LENGTH;
-    const end = (text.charCodeAt(to - 1) & 0xfc00) === 0xd800 ? to + 1 : to;
-    yield text.slice(from, end);
-    from = end;
-  }
 }
 
 /**
