@@ -17,6 +17,7 @@ const asked = new AsyncLocalStorage<Asked>();
 
 const TYPES = {
   whole: 'application/json',
+  list: 'application/json',
   streamed: 'text/event-stream',
   frames: 'application/vnd.amazon.eventstream',
 } as const;
@@ -32,7 +33,8 @@ function kindOf(bytes: Buffer): Kind | null | undefined {
   if (bytes[0] === 0) return 'frames';
   const said = fromItsBeginning(bytes);
   if (said.length === 0) return undefined;
-  if (said[0] === BRACE || said[0] === BRACKET) return 'whole';
+  if (said[0] === BRACE) return 'whole';
+  if (said[0] === BRACKET) return 'list';
   const text = said.toString('latin1', 0, 100);
   if (isEventStream(text)) return 'streamed';
   return text.length < FIELD_LENGTH ? undefined : null;
@@ -95,7 +97,7 @@ async function readable(answer: Response): Promise<[AnswerForm | null, Response]
   if (answer.body === null) return [null, answer];
   const [kind, begun] = await judged(answer, answer.body);
   if (kind === null) return [null, begun];
-  const [form, ready] = kind === 'whole' ? await unlisted(begun) : [kind, begun];
+  const [form, ready] = kind === 'list' ? await unlisted(begun) : [kind, begun];
   if (form === 'whole') return ['whole', ready];
   const silenceless = form === 'frames' ? withoutEmptyMessages() : withoutEmptyEvents();
   return ['streamed', withBody(ready, ready.body!.pipeThrough(silenceless), form)];

@@ -7,13 +7,15 @@ import type {
 } from '@ai-sdk/provider';
 import type { Egress } from '../../egress/index.js';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
+import { Turns } from '../../collections/turns.js';
+import { writeJson } from '../../text/write-json.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { AssembledAnswer } from '../convention/assembled.js';
 import { toolNames } from '../convention/said.js';
 import { optionalOfNative } from '../openai-compatible/optional-chat-fields.js';
 import { fieldsWithout } from '../openai-compatible/optional-fields.js';
 import type { RefusedFields } from '../openai-compatible/optional-fields.js';
-import { chunkOfAnswer } from '../openai-compatible/whole-answer.js';
+import { chunkOfAnswer, inPieces } from '../openai-compatible/whole-answer.js';
 import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { inEitherForm } from './answer-forms.js';
 import { checkChatFeatures } from './chat-features.js';
@@ -37,6 +39,9 @@ export interface V4ChatOptions {
   /** Downloads images that the provider does not download itself. */
   egress?: Egress | undefined;
 }
+
+/** In which long answers are written. */
+const turns = new Turns();
 
 function messageOf(content: readonly LanguageModelV4Content[], kind: string): Record<string, unknown> {
   const joined = (type: 'text' | 'reasoning'): string =>
@@ -63,7 +68,11 @@ function messageOf(content: readonly LanguageModelV4Content[], kind: string): Re
 }
 
 /** @throws UpstreamError if the provider made no answer, or dropped a setting */
-function answerOf(made: LanguageModelV4GenerateResult, call: ChatCall, kind: string): ChatAnswer {
+async function answerOf(
+  made: LanguageModelV4GenerateResult,
+  call: ChatCall,
+  kind: string,
+): Promise<ChatAnswer> {
   refuseDropped(made.warnings, { modelId: call.modelId, asked: call.body });
   if (isFailed(made.finishReason)) throw brokenAnswer('an error');
   // One package accepts an error with status 200, or any other object, as an answer.
@@ -85,7 +94,7 @@ function answerOf(made: LanguageModelV4GenerateResult, call: ChatCall, kind: str
     ],
     ...(usage === null ? {} : { usage }),
   };
-  return { text: JSON.stringify(parsed), parsed };
+  return { text: String(await writeJson(parsed, turns)), parsed };
 }
 
 /** Converts a call to the AI SDK's options for this provider. @throws UpstreamError rejected */
@@ -136,7 +145,7 @@ export function createV4Chat(options: V4ChatOptions): ChatProvider {
     const made = await guarded(call, async (ready) =>
       ready.doGenerate(await optionsOf(options, ready, call)),
     );
-    return answerOf(made, call, kind);
+    return await answerOf(made, call, kind);
   };
   const streamed = async (call: ChatCall): Promise<ChatChunks> => {
     const controller = new AbortController();
@@ -165,17 +174,18 @@ export function createV4Chat(options: V4ChatOptions): ChatProvider {
   };
 }
 
-/** Converts a whole answer to a stream of one chunk. */
+/** Converts a whole answer to a stream of one chunk; a long one comes in pieces. */
 function oneChunk({ parsed }: ChatAnswer): ChatChunks {
   const whole = chunkOfAnswer(parsed);
-  let chunk = whole && JSON.stringify(whole);
+  let pieces = whole && inPieces(whole);
   return {
-    next() {
-      const told = chunk;
-      chunk = null;
-      return Promise.resolve(told);
+    async next() {
+      const piece = pieces?.next();
+      if (piece === undefined || piece.done === true) return null;
+      await turns.run(() => true);
+      return String(await writeJson(piece.value, turns));
     },
-    cancel: () => void (chunk = null),
+    cancel: () => void (pieces = null),
   };
 }
 
