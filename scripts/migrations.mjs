@@ -160,7 +160,8 @@ export async function keepReleased(folder = MIGRATIONS) {
   }
 }
 
-async function release(folder) {
+/** From now on every migration is released. */
+export async function release(folder = MIGRATIONS) {
   const released = {};
   for (const { name, text } of await readMigrations(folder))
     released[name] = checksum(await expand(text, readIn(folder)));
@@ -183,7 +184,7 @@ async function renderSchema() {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await keepReleased();
-  if (process.argv.includes('release')) await release(MIGRATIONS);
+  if (process.argv.includes('release')) await release();
   await writeFile(join(MIGRATIONS, 'schema.sql'), await renderSchema());
   const { faults } = await checkMigrations();
   for (const fault of faults) console.error(fault);

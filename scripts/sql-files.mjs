@@ -1,6 +1,6 @@
 /**
  * A migration is an SQL file that names others by psql's `\ir path`: that file's text stands in the line's place. Here they are read, and
- * made modules: `import { sql } from './0001_baseline.sql'`, in the bundle and under vitest alike.
+ * made modules: `import { sql } from './0001_schema.sql'`, in the bundle and under vitest alike.
  */
 import { readFile, readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';

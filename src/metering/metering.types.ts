@@ -50,6 +50,41 @@ export interface OperationRequest {
   runId?: string;
 }
 
+/** Tokens by class, as the upstream told them or as they were counted. `cachedInput` and `cacheWrite` are parts of `input`, `reasoning` of `output`. */
+export interface TokenClasses {
+  input: number;
+  cachedInput: number;
+  cacheWrite: number;
+  output: number;
+  reasoning: number;
+}
+
+/** What became of an operation, beside its charge: the rest of its record (beyond 13.1, 13.2). */
+export interface OperationOutcome {
+  status: 'succeeded' | 'failed' | 'cancelled';
+  /** The code of the caller's error; null where it succeeded. */
+  errorCode: string | null;
+  /** Of the model that answered. Null where none did. */
+  provider: string | null;
+  answeredModel: string | null;
+  /** The upstream's own id of the answer, by which its invoice names it. */
+  upstreamId: string | null;
+  /** From admission to the first token or byte, in ms; null where there was none. */
+  firstTokenMs: number | null;
+  /** Null for operations that are not counted in tokens. */
+  tokens: TokenClasses | null;
+  /** What all of its attempts cost at their upstreams, in nano-dollars. Null: unknown, because a model has no price. */
+  costNano: bigint | null;
+  /** The price version that held at admission: `<model id>@<from>`; null where there is no price. */
+  costVersion: string | null;
+}
+
+/** Whom an operation is counted for (beyond 13.1), as its entrance found it in the call. */
+export interface Attribution {
+  endUser: string | null;
+  tags: readonly string[];
+}
+
 export interface AdmissionRequest {
   principal: Principal;
   requestId: string;

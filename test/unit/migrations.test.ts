@@ -4,16 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { checkMigrations, keepReleased } from '../../scripts/migrations.mjs';
+import { checkMigrations, keepReleased, release } from '../../scripts/migrations.mjs';
 
-const BASELINE = '0001_baseline.sql';
+const BASELINE = '0001_schema.sql';
 const SOURCE = 'current/metering/windows.sql';
 
-/** A copy of the migrations in a repository of its own. */
+/** A released copy of the migrations in a repository of its own. */
 async function copied(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-migrations-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await cp(join(import.meta.dirname, '../../migrations'), folder, { recursive: true });
+  await release(folder);
   const git = (...args: string[]) =>
     promisify(execFile)('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args], {
       cwd: folder,
@@ -36,9 +37,7 @@ const changeWindows = (folder: string) =>
 
 async function addMigration(folder: string, sql: string): Promise<void> {
   await writeFile(join(folder, '0002_more.sql'), sql);
-  await edit(join(folder, 'names.ts'), (text) =>
-    text.replace("'0001_baseline'", "'0001_baseline', '0002_more'"),
-  );
+  await edit(join(folder, 'names.ts'), (text) => text.replace("'0001_schema'", "'0001_schema', '0002_more'"));
 }
 
 it('the migrations as they are have no fault', async () => {
@@ -48,17 +47,15 @@ it('the migrations as they are have no fault', async () => {
 it('a released migration that was edited fails the check, which says what to do', async () => {
   const folder = await copied();
   await appendFile(join(folder, BASELINE), '\nDROP TABLE files;\n');
-  expect(await faultsOf(folder)).toMatch(
-    /0001_baseline\.sql was released, and its text is another now.*later/,
-  );
+  expect(await faultsOf(folder)).toMatch(/0001_schema\.sql was released, and its text is another now.*later/);
   await expect(keepReleased(folder)).rejects.toThrow('has been edited itself');
 });
 
 it('so does one that is gone', async () => {
   const folder = await copied();
   await rm(join(folder, BASELINE));
-  await edit(join(folder, 'names.ts'), (text) => text.replace("'0001_baseline'", ''));
-  expect(await faultsOf(folder)).toContain('0001_baseline.sql was released and is gone: put it back');
+  await edit(join(folder, 'names.ts'), (text) => text.replace("'0001_schema'", ''));
+  expect(await faultsOf(folder)).toContain('0001_schema.sql was released and is gone: put it back');
 });
 
 it('a changed source keeps its released text for the released migration, and must come by a later one', async () => {
@@ -67,10 +64,10 @@ it('a changed source keeps its released text for the released migration, and mus
   expect(await faultsOf(folder)).toContain('npm run migrations');
   await keepReleased(folder);
   expect(await readFile(join(folder, BASELINE), 'utf8')).toContain(
-    '\\ir replaced/0001_baseline/metering/windows.sql\n',
+    '\\ir replaced/0001_schema/metering/windows.sql\n',
   );
   expect(await faultsOf(folder)).toBe(
-    `migrations/${SOURCE} was changed, and the last migration that has it (0001_baseline) has its text of then: name it in a later migration by the line \`\\ir ${SOURCE}\``,
+    `migrations/${SOURCE} was changed, and the last migration that has it (0001_schema) has its text of then: name it in a later migration by the line \`\\ir ${SOURCE}\``,
   );
   await addMigration(folder, `\\ir ${SOURCE}\n`);
   expect(await faultsOf(folder)).toBe('');

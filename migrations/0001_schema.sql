@@ -87,3 +87,5 @@
 
 \ir current/knowledge/knowledge_files.sql
 \ir current/knowledge/knowledge_chunks.sql
+
+\ir current/responses/responses.sql

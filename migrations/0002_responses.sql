@@ -1,3 +1,0 @@
--- Generations of text can be kept.
-
-\ir current/responses/responses.sql
