@@ -1,4 +1,4 @@
-import { Turns } from '../../src/collections/turns.js';
+import { turns } from '../../src/collections/turns.js';
 import { isLongToRead, readJson } from '../../src/text/read-json.js';
 import { contractNames } from '../names.js';
 import type { ChatCompletion, ChatCompletionChunk, ChatMessage, ChatUsage } from './chat.type.js';
@@ -63,7 +63,6 @@ const usage = (wire: WireUsage): ChatUsage => ({
 });
 
 /** In which long answers are read. */
-const turns = new Turns();
 
 /** A chat completion's JSON text as the GraphQL type. */
 export async function parseChatCompletion(json: string): Promise<ChatCompletion> {

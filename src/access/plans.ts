@@ -45,8 +45,11 @@ const PlanSchema = z.strictObject({
    * is one), and `heldByOrganization` by all keys of an organisation.
    */
   streams: z.strictObject({ perMinute: count, held: count, heldByOrganization: count }),
-  /** How many megabytes of requests a process reads and holds at once for one key. */
-  bodies: z.strictObject({ heldMb: count }),
+  /**
+   * How many megabytes of requests a process reads and holds at once for one key. Long bodies of an organisation that has just sent so much are
+   * read at `mbPerSecond`.
+   */
+  bodies: z.strictObject({ heldMb: count, mbPerSecond: count }),
   /** Of all that is stored for the organisation: files and kept answers. MB are 2^20 bytes; -1 is unlimited. */
   storage: z.strictObject({ maxMb: limit }),
 });
@@ -89,7 +92,11 @@ const ALL = {
 } satisfies Partial<PlanData>;
 
 /** What all plans but Free have in common. */
-const PAID = { ...ALL, bodies: { heldMb: 256 }, storage: { maxMb: 10_240 } } satisfies Partial<PlanData>;
+const PAID = {
+  ...ALL,
+  bodies: { heldMb: 256, mbPerSecond: 50 },
+  storage: { maxMb: 10_240 },
+} satisfies Partial<PlanData>;
 
 /** What the plans with all tiers have in common. */
 const LARGE = {
@@ -109,7 +116,7 @@ export const DEFAULT_PLANS: PlansData = {
       agents: null,
       webhooks: null,
       maxPendingJobs: 10,
-      bodies: { heldMb: 128 },
+      bodies: { heldMb: 128, mbPerSecond: 10 },
       storage: { maxMb: 1024 },
     },
     pro_monthly: {

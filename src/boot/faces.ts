@@ -28,7 +28,7 @@ import { ApiError } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import { withoutEnding } from '../text/characters.js';
 import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
-import { Turns } from '../collections/turns.js';
+import { turns } from '../collections/turns.js';
 import { createByteBudget, type ByteBudget, type HttpEdge } from '../http/index.js';
 import type { Services } from '../services.js';
 import {
@@ -195,7 +195,7 @@ function openEdge(options: EdgeOptions): HttpEdge {
   const peek = createRatePeek(database);
   return createHttpEdge({
     ...identification,
-    turns: new Turns(),
+    turns,
     authenticator,
     idempotency,
     logger,

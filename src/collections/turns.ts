@@ -1,5 +1,5 @@
 /** One piece of work takes the event loop for about so long at a time. */
-const SLICE_MS = 2;
+const SLICE_MS = 1;
 /** Items that are dealt with at once. */
 const SHORT_LIST = 16;
 
@@ -52,3 +52,9 @@ export class Turns {
     if (this.#waiting.length > 0) setImmediate(this.#turn);
   };
 }
+
+/** Those of this process: whatever long work goes on, one slice of it is done between two looks at what else waits. */
+export const turns = new Turns();
+
+/** Resolves in the caller's next turn, which is about a millisecond long. */
+export const nextTurn = (): Promise<void> => turns.run(() => true);

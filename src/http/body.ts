@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { ApiError, invalid } from '../contract/errors.js';
+import type { Turns } from '../collections/turns.js';
 import type { Holding } from './byte-budget.js';
 import { malformed } from './json-text.js';
 
@@ -39,6 +41,8 @@ export interface BodyReading {
   limitBytes: number;
   /** Counts the bytes: a declared length at once, other bytes as they arrive. Absent for a short body of a caller without a key. */
   holding?: Holding;
+  /** A long body is read in pieces, each in its turn. Absent: at once, for a body that is bounded to be short. */
+  turns?: Turns;
   /** The error for a body over the limit. */
   refusal?: (() => ApiError) | undefined;
   /** Absent: the body must declare its type and must not be compressed. */
@@ -59,20 +63,34 @@ export interface BodyRules {
  * @throws ApiError payload_too_large; rate_limited and unavailable where the byte budget is used up
  */
 export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<Buffer> {
-  const { limitBytes, refusal = tooLarge } = reading;
+  const { limitBytes, refusal = tooLarge, turns } = reading;
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limitBytes) throw refusal();
   const gathered = new GatheredBytes(reading, declared);
   waiting.get(request)?.();
   waiting.delete(request);
   return await new Promise((resolve, reject) => {
+    const { holding } = reading;
+    const goOn = async (read: number): Promise<void> => {
+      const waitMs = holding?.read(read) ?? 0;
+      if (waitMs > 0) await sleep(waitMs, undefined, { ref: false });
+      await turns?.run(() => true);
+      request.resume();
+    };
+    let ofPiece = 0;
     const onData = (chunk: Buffer) => {
       try {
         gathered.add(chunk);
       } catch (fault) {
         leave();
         reject(fault as ApiError);
+        return;
       }
+      if (turns === undefined || (ofPiece += chunk.length) < PIECE_BYTES) return;
+      // A fast sender would fill several megabytes in one turn of the event loop, and its memory takes longer to get than to fill.
+      request.pause();
+      void goOn(ofPiece);
+      ofPiece = 0;
     };
     const onEnd = () => {
       leave();
@@ -95,6 +113,8 @@ export async function readBody(request: IncomingMessage, reading: BodyReading): 
 function ignore(): void {}
 
 const FIRST_BYTES = 16 * 1024;
+/** So much of a body is read in one turn of the event loop, about a millisecond's work. */
+const PIECE_BYTES = 256 * 1024;
 
 /** Collects a body in one growing buffer. A list of chunks would have to be copied as a whole at the end, which blocks the event loop. */
 class GatheredBytes {
@@ -225,7 +245,10 @@ function openInflate(packed: Buffer): Duplex {
 /** The rest of a refused body is read and discarded for this long, so that the client reads the answer and does not get a TCP reset. */
 const LINGER_MS = 5000;
 
-/** Discards the rest of a refused request's body. Closes the connection if the body does not end in time. */
+/** Between two pieces of it: 25 MB in a second. What is refused must not be read faster than what is not. */
+const DISCARD_PAUSE_MS = 10;
+
+/** Discards the rest of a refused request's body, slowly. Closes the connection if the body does not end in time. */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   const cut = setTimeout(() => request.destroy(), LINGER_MS);
@@ -234,5 +257,12 @@ export function discardBody(request: IncomingMessage): void {
   request.on('error', done);
   request.once('close', done);
   request.once('end', done);
+  let ofPiece = 0;
+  request.on('data', ({ length }: Buffer) => {
+    if ((ofPiece += length) < PIECE_BYTES) return;
+    ofPiece = 0;
+    request.pause();
+    setTimeout(() => request.resume(), DISCARD_PAUSE_MS).unref();
+  });
   request.resume();
 }

@@ -1,4 +1,5 @@
-import type { Principal } from '../access/access.types.js';
+import { LRUCache } from 'lru-cache';
+import type { Plan, Principal } from '../access/access.types.js';
 import { ApiError } from '../contract/errors.js';
 
 const MB = 1024 * 1024;
@@ -12,6 +13,11 @@ const SHARE_OF_ORGANIZATION = 1 / 2;
 export interface Holding {
   /** Reserves more bytes, before the memory is allocated. @throws ApiError rate_limited (the key's budget), unavailable (the process's) */
   grow(bytes: number): void;
+  /**
+   * Counts bytes of a long body that were read. @returns the milliseconds until more of it should be read: above its plan's rate an organisation's
+   * long bodies wait for each other, so that reading them never takes the process from the others
+   */
+  read(bytes: number): number;
   /** Reduces the holding to this many bytes. */
   keep(bytes: number): void;
   release(): void;
@@ -24,12 +30,29 @@ export interface ByteBudget {
 }
 
 /**
+ * An organisation may read `heldMb` at any speed, and from then on `mbPerSecond`. What it has read over that is forgotten as time passes.
+ * @returns the milliseconds until the organisation has no more than `heldMb` to its account
+ */
+function createPace() {
+  const accounts = new LRUCache<string, { bytes: number; at: number }>({ max: 10_000 });
+  return (orgId: string, { bytes, plan: { bodies } }: { bytes: number; plan: Plan }): number => {
+    const now = performance.now();
+    const perMs = (bodies.mbPerSecond * MB) / 1000;
+    const { bytes: before, at } = accounts.get(orgId) ?? { bytes: 0, at: now };
+    const read = Math.max(0, before - (now - at) * perMs) + bytes;
+    accounts.set(orgId, { bytes: read, at: now });
+    return Math.max(0, (read - bodies.heldMb * MB) / perMs);
+  };
+}
+
+/**
  * Limits the bytes of requests that a process holds in memory at a time: for each key (plan data), for each organisation, and in all. A request
  * over a limit is refused before its memory is allocated.
  */
 export function createByteBudget(processBytes: number): ByteBudget {
   const byOwner = new Map<string, number>();
   let held = 0;
+  const pace = createPace();
   const of = (owner: string): number => byOwner.get(owner) ?? 0;
   const add = (owner: string, bytes: number): void => {
     const sum = of(owner) + bytes;
@@ -60,6 +83,7 @@ export function createByteBudget(processBytes: number): ByteBudget {
             throw new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 });
           change(bytes);
         },
+        read: (bytes) => pace(orgId, { bytes, plan }),
         keep(bytes) {
           if (bytes < own) change(bytes - own);
         },

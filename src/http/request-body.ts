@@ -46,9 +46,9 @@ export class RequestBody {
   private reading(limitBytes: number): BodyReading {
     const {
       holding,
-      means: { rules },
+      means: { rules, turns },
     } = this;
-    return rules === undefined ? { limitBytes, holding } : { limitBytes, holding, rules };
+    return { limitBytes, holding, turns, ...(rules && { rules }) };
   }
 
   /** @throws ApiError invalid_request, rate_limited, unavailable; as {@link parseJson} */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { Turns } from '../collections/turns.js';
+import { turns, type Turns } from '../collections/turns.js';
 import { requireAccess, storageLimitOf, type AccessRequirement } from '../access/index.js';
 import type { Database } from '../database/database.types.js';
 import { ApiError } from '../contract/errors.js';
@@ -64,7 +64,7 @@ type Kept = Required<
 export function createIdempotency(dependencies: IdempotencyDependencies): IdempotencyService {
   const seal = createAnswerSeal(dependencies.signing);
   const defaults = { maxBodyBytes: DEFAULT_MAX_BODY_BYTES, retryMs: WRITE_RETRY_MS };
-  const state = { seal, turns: new Turns(), holds: new KeyHolds(), live: new Map(), closed: false };
+  const state = { seal, turns, holds: new KeyHolds(), live: new Map(), closed: false };
   const kept: Kept = { ...defaults, ...dependencies, ...state };
   let timer: NodeJS.Timeout | undefined;
   return {

@@ -10,8 +10,6 @@ const HEAP_MB = 256;
 const DRAWING_TIMEOUT_MS = 60_000;
 /** The largest picture takes more than a minute on a busy machine. */
 const CHANGING_TIMEOUT_MS = 300_000;
-/** Low priority, so that the work does not slow down calls to the server. */
-const NICENESS = 5;
 /** Callers wait for it: 30 s in all (decisions 1). */
 const READING_TIMEOUT_MS = 25_000;
 
@@ -25,7 +23,7 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
     pools.push(pool);
     return pool;
   };
-  const photos = open({ ...base, niceness: NICENESS, taskTimeoutMs: CHANGING_TIMEOUT_MS, args: ['photos'] });
+  const photos = open({ ...base, taskTimeoutMs: CHANGING_TIMEOUT_MS, args: ['photos'] });
   // Callers wait for these before their job exists, so they do not queue behind longer work.
   const readers = open({ ...base, taskTimeoutMs: READING_TIMEOUT_MS, args: ['photos'] });
   let art: ProcessPool | undefined;

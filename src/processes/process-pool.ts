@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { setPriority } from 'node:os';
 import { currentOrgId } from './org-context.js';
 import { FairSemaphore } from './fair-semaphore.js';
+import { standBack } from './stand-back.js';
 import { ProcessDiedError, TaskError } from './process.types.js';
 import type { TaskReply } from './process.types.js';
 
@@ -21,8 +21,6 @@ export interface ProcessPoolOptions {
   environment?: Record<string, string>;
   /** `ignore` if a native library writes notes there. Default `inherit`. */
   stderr?: 'inherit' | 'ignore';
-  /** Their nice value (0 to 19), so that long work does not slow down calls to the server. Default 0. */
-  niceness?: number;
   /** JavaScript heap limit of each process, in megabytes. */
   heapMb: number;
   /** A task that takes longer is killed with its process. */
@@ -139,7 +137,7 @@ export class ProcessPool {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', stderr, 'ipc'],
     });
-    standBack(child, this.options.niceness ?? 0);
+    standBack(child.pid);
     const worker: Worker = { process: child, idle: undefined, ending: false };
     this.workers.add(worker);
     child.on('error', () => this.forget(worker));
@@ -222,14 +220,5 @@ export class ProcessPool {
     child.send({ id, task }, (error) => {
       if (error !== null) stop();
     });
-  }
-}
-
-function standBack({ pid }: ChildProcess, niceness: number): void {
-  if (pid === undefined || niceness === 0) return;
-  try {
-    setPriority(pid, niceness);
-  } catch {
-    // It ended already, or the platform has no priorities: then it works as any other.
   }
 }

@@ -1,3 +1,5 @@
+import { nextTurn } from '../collections/turns.js';
+
 /**
  * Counts tokens with the o200k vocabulary. Two hazards of the library are handled here: its merge step is quadratic in the length of a
  * piece (200,000 times one letter blocks for 15 s), so long runs are cut first; and its cache of merged pieces keeps the texts alive that
@@ -117,7 +119,7 @@ class LazyTokenizer implements Tokenizer {
         from = end;
         if (this.sinceTurn >= SLICE) {
           this.sinceTurn = 0;
-          await new Promise((resume) => setImmediate(resume));
+          await nextTurn();
         }
       }
     }

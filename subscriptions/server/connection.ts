@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Authenticator, Principal } from '../../src/access/access.types.js';
 import { graphqlParamOf } from '../../schema/index.js';
-import { Turns } from '../../src/collections/turns.js';
+import { turns } from '../../src/collections/turns.js';
 import { ApiError } from '../../src/contract/errors.js';
 import { isLongJson } from '../../src/text/json-pieces.js';
 import { writeLongJson } from '../../src/text/write-json.js';
@@ -69,7 +69,6 @@ const CLIENT_MESSAGES: ReadonlySet<MessageType> = new Set([
 ]);
 
 /** In which long answers are written. */
-const turns = new Turns();
 
 /** How the message of a result begins. */
 const headOf = ({ id }: Operation): Buffer =>

@@ -51,7 +51,7 @@ async function subscribe(
     shared,
     call: { principal, signal: new AbortController().signal } as CallContext,
     request: { query },
-    holding: { grow: () => undefined, keep: () => undefined, release: () => undefined },
+    holding: { grow: () => undefined, read: () => 0, keep: () => undefined, release: () => undefined },
     sink: {
       next: (result) => void results.push(result.toString()),
       error: (errors) => void results.push(JSON.stringify(errors)),

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { ExtractedText } from '../agents.types.js';
 import type { FileKind } from './file-kind.js';
+import { standBack } from '../../processes/index.js';
 
 /** Both stay under what trust 2 allows a hostile file (60 s, 512 MB), with room for the start and the end. */
 const TIME_LIMIT_MS = 55_000;
@@ -114,6 +115,7 @@ async function readOnce({ bytes, kind, signal, wanted, until }: Attempt): Promis
     detached: true,
     env: {},
   });
+  standBack(child.pid);
   let reason: string | null = null;
   const stop = (why: string): void => {
     reason ??= why;

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { nextTurn } from '../../collections/turns.js';
 import { featureVector } from '../../text/feature-vector.js';
 
 /** Hashed features of a text; without an embedding model it finds shared words and typos, not meaning. */
@@ -45,7 +45,7 @@ export class VectorTable {
     const wanted = featuresOf(new Int8Array(query.buffer, query.byteOffset, query.byteLength));
     let found: { row: number; cosine: number }[] = [];
     for (let from = 0; from < this.lengths.length; from += SLICE) {
-      if (from > 0) await turn();
+      if (from > 0) await nextTurn();
       const worst = found.length < limit ? LEAST_COSINE : (found.at(-1)?.cosine ?? LEAST_COSINE);
       found.push(...this.slice(wanted, from, worst));
       found = found.sort((a, b) => b.cosine - a.cosine || a.row - b.row).slice(0, limit);

@@ -1,4 +1,4 @@
-import { Turns } from '../../collections/turns.js';
+import { turns } from '../../collections/turns.js';
 import { ApiError } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
 import { UpstreamError } from '../../providers/index.js';
@@ -62,7 +62,6 @@ export function countTexts(
 }
 
 /** In which long answers are put together. */
-const turns = new Turns();
 
 /** Tokens of what was delivered, each piece of it as JSON has it. */
 export async function countDelivered(literals: readonly string[], tokenizer: Tokenizer): Promise<number> {

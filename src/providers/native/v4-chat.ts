@@ -7,7 +7,7 @@ import type {
 } from '@ai-sdk/provider';
 import type { Egress } from '../../egress/index.js';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
-import { Turns } from '../../collections/turns.js';
+import { turns } from '../../collections/turns.js';
 import { writeJson } from '../../text/write-json.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { AssembledAnswer } from '../convention/assembled.js';
@@ -41,7 +41,6 @@ export interface V4ChatOptions {
 }
 
 /** In which long answers are written. */
-const turns = new Turns();
 
 function messageOf(content: readonly LanguageModelV4Content[], kind: string): Record<string, unknown> {
   const joined = (type: 'text' | 'reasoning'): string =>

@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
-import { Turns } from '../../collections/turns.js';
+import { turns, type Turns } from '../../collections/turns.js';
 import { withoutEnding } from '../../text/characters.js';
 import { joinBytes } from '../../text/join-bytes.js';
 import { readJson } from '../../text/read-json.js';
@@ -74,7 +74,7 @@ export class Transport {
   private readonly headers: string[];
   readonly secrets: readonly string[];
   /** In which long bodies are written, and long answers read. */
-  readonly turns = new Turns();
+  readonly turns = turns;
   /** Of the upstream's base address. */
   readonly origin: string;
 

@@ -16,8 +16,6 @@ export type StudioTask = FilmTask & { portable: boolean };
 const HEAP_MB = 512;
 /** A minute of 4k at 60 frames a second takes long without the optional codec. */
 const FILM_TIMEOUT_MS = 3_600_000;
-/** Callers who wait for an answer come before a film that takes minutes. */
-const NICENESS = 10;
 
 /**
  * Starts no process yet: they start with the first task and stop 20 s after the last.
@@ -29,7 +27,6 @@ export function createStudio({ portable }: { portable: boolean }): Studio {
     heapMb: HEAP_MB,
     // The codec library writes notes there. Errors come as replies.
     stderr: 'ignore',
-    niceness: NICENESS,
     size: Math.max(1, Math.min(2, availableParallelism() - 1)),
     taskTimeoutMs: FILM_TIMEOUT_MS,
   });

@@ -19,8 +19,6 @@ export interface Pictures {
 const HEAP_MB = 256;
 /** An edit of the largest picture takes a minute and more where others use the machine. */
 const EDITING_TIMEOUT_MS = 300_000;
-/** So that callers of the server feel little of it. */
-const NICENESS = 5;
 /** A chat waits for it. */
 const LOOKING_TIMEOUT_MS = 25_000;
 
@@ -28,7 +26,7 @@ const LOOKING_TIMEOUT_MS = 25_000;
 export function createPictures(): Pictures {
   const size = Math.max(1, Math.min(4, availableParallelism() - 1));
   const base = { entry: processEntry('sandbox-pictures.child.js'), size, heapMb: HEAP_MB };
-  const editors = new ProcessPool({ ...base, niceness: NICENESS, taskTimeoutMs: EDITING_TIMEOUT_MS });
+  const editors = new ProcessPool({ ...base, taskTimeoutMs: EDITING_TIMEOUT_MS });
   const lookers = new ProcessPool({ ...base, taskTimeoutMs: LOOKING_TIMEOUT_MS });
   return {
     look: async (bytes, signal) => (await run(lookers, { kind: 'look', bytes }, signal)) as PictureFacts,
