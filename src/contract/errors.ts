@@ -35,7 +35,7 @@ export interface ErrorDetails {
   /** Whole seconds, at least 1 (429, 409 in flight, 503). */
   retryAfter?: number;
   /** What the conventions of /v1 have a word of their own for (beyond 11.3). */
-  reason?: 'model_not_found' | 'thread_not_found';
+  reason?: 'model_not_found' | 'thread_not_found' | 'previous_response_not_found';
   /** Further response headers, such as `X-Job-Id` or `Allow`. */
   headers?: Record<string, string>;
   cause?: unknown;

@@ -1,7 +1,7 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import type { Hints } from './hints.types.js';
 
-export type SqlValue = string | number | boolean | Date | null | Buffer | string[] | number[];
+export type SqlValue = string | number | boolean | Date | null | Buffer | (string | null)[] | number[];
 
 /** Named statements are prepared once for each connection. */
 export interface Statement {

@@ -10,6 +10,7 @@ export type {
   NewJob,
 } from './jobs.types.js';
 export { createJobClock, createJobLookup, createMovingJobs } from './job.queries.js';
+export type { Batcher } from './batcher.js';
 export { createBatcher, wasRolledBack } from './batcher.js';
 export type { JobPosition } from './job.queries.js';
 export { createJobRetention } from './job.retention.js';

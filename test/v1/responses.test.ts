@@ -225,7 +225,11 @@ describe('a stored response', () => {
     const gone = await refusal(
       client.responses.create({ model, input: 'And now?', previous_response_id: third.id }),
     );
-    expect(gone).toMatchObject({ status: 400, param: 'previous_response_id' });
+    expect(gone).toMatchObject({
+      status: 400,
+      param: 'previous_response_id',
+      code: 'previous_response_not_found',
+    });
     expect(gone.message).toContain(first.id);
   });
 

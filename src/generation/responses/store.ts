@@ -6,7 +6,7 @@ import type { Database } from '../../database/database.types.js';
 import type { Storage } from '../../files/index.js';
 import type { Fields } from '../dialects/checks.js';
 import type { ResponseObject } from './object.js';
-import { CHAIN, DELETE, FIND, INSERT, ITEMS } from './response.queries.js';
+import { CHAIN, createSaves, DELETE, FIND, ITEMS } from './response.queries.js';
 
 const ID = /^resp_[0-9a-z]{26}$/;
 /** A chain of turns may be so long. */
@@ -55,6 +55,7 @@ const noResponse = (id: string): ApiError => notFound(`Response with id '${id}' 
 const isGone = (id: string): ApiError =>
   new ApiError('invalid_request', `Previous response with id '${id}' not found`, {
     param: 'previous_response_id',
+    reason: 'previous_response_not_found',
   });
 
 interface StoreOptions {
@@ -69,7 +70,11 @@ export function createResponseStore(options: StoreOptions): ResponseStore {
 class StoredResponses implements ResponseStore {
   private readonly room = new LRUCache<string, Promise<ApiError | null>>({ max: 10_000, ttl: ROOM_MS });
 
-  constructor(private readonly options: StoreOptions) {}
+  private readonly saves: ReturnType<typeof createSaves>;
+
+  constructor(private readonly options: StoreOptions) {
+    this.saves = createSaves(options.database.system);
+  }
 
   async requireRoom({ orgId, plan }: Principal): Promise<void> {
     let fault = this.room.get(orgId);
@@ -86,13 +91,22 @@ class StoredResponses implements ResponseStore {
 
   async save({ principal, response, input }: EndedTurn): Promise<void> {
     const { id, status = 'completed', model, previous_response_id: previous = null, output } = response;
-    const ids = [...input, ...output].flatMap(({ id: own }: { id?: unknown }) =>
+    const itemIds = [...input, ...output].flatMap(({ id: own }: { id?: unknown }) =>
       typeof own === 'string' ? [own] : [],
     );
     const { orgId, keyId, userId } = principal;
-    const texts = [JSON.stringify(response), JSON.stringify(input)];
-    const values = [id, orgId, keyId, userId, status, model, previous, ...texts, ids];
-    await this.options.database.system.query(INSERT, values);
+    await this.saves.add({
+      id,
+      orgId,
+      keyId,
+      userId,
+      status,
+      model,
+      previousId: previous,
+      response: JSON.stringify(response),
+      input: JSON.stringify(input),
+      itemIds,
+    });
   }
 
   async forget(orgId: string, id: string): Promise<void> {

@@ -1,4 +1,3 @@
-import { newId } from '../../contract/ids.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 import { isFields } from '../../providers/index.js';
@@ -51,7 +50,8 @@ export const keptAs = (body: Fields): unknown => ['response', body];
 
 /** One response at work. */
 export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
-  readonly id = newId('resp');
+  /** Its operation's, under its own prefix: what is stored is found to be paid for by it. */
+  readonly id = `resp_${this.turn.chat.operationId.slice('op_'.length)}`;
   readonly createdAt = Math.floor(Date.now() / 1000);
   readonly details = new TokenDetails();
   /** All of its items, in order. */

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createInstallation, type Installation } from '../support/installation.js';
+import { spawnPenstock, type SpawnedServer } from '../support/spawned.js';
+import { eventually } from '../support/wait.js';
+
+let installation: Installation;
+let other: SpawnedServer;
+beforeAll(async () => {
+  installation = await createInstallation();
+  other = await spawnPenstock(installation, { role: 'all' });
+});
+afterAll(async () => {
+  await other?.close();
+  await installation?.close();
+});
+
+const asleep = `FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`;
+
+/** Holds charges, so that a process can be killed between an answer's save and its charge. */
+async function holdCharges(): Promise<() => Promise<void>> {
+  await installation.sql(`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM pg_sleep(120); RETURN NEW; END $$`);
+  await installation.sql(`CREATE TRIGGER hold BEFORE UPDATE ON usage_ledger FOR EACH ROW
+    WHEN (NEW.state = 'settled') EXECUTE FUNCTION hold()`);
+  return async () => {
+    await installation.sql(`SELECT pg_terminate_backend(pid) ${asleep}`);
+    await installation.sql('DROP TRIGGER hold ON usage_ledger');
+    await installation.sql('DROP FUNCTION hold()');
+  };
+}
+
+test('a response whose process died between its save and its charge is not there, and costs nothing', async () => {
+  const doomed = await spawnPenstock(installation, { role: 'api' });
+  const { key } = await installation.createOrg();
+  const release = await holdCharges();
+  const post = (server: SpawnedServer, body: object) =>
+    fetch(`${server.origin}/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sandbox/chat-basic', input: 'Hello', ...body }),
+    });
+  const statusOf = async (path: string) =>
+    (await fetch(`${other.origin}/v1/responses/${path}`, { headers: { authorization: `Bearer ${key}` } }))
+      .status;
+  let id: string;
+  try {
+    const lost = post(doomed, {}).catch(() => 'lost');
+    const [saved] = await eventually(async () => {
+      const rows = await installation.sql<{ id: string }>('SELECT id FROM responses');
+      const [held] = await installation.sql<{ n: string }>(`SELECT count(*) AS n ${asleep}`);
+      return rows.length === 1 && Number(held?.n) === 1 && rows;
+    });
+    id = saved!.id;
+    expect(await statusOf(id)).toBe(404);
+    await doomed.signal('SIGKILL');
+    expect(await lost).toBe('lost');
+  } finally {
+    await release();
+    await doomed.close();
+  }
+
+  await installation.sql(`UPDATE processes SET lease_until = now() - interval '1 s' WHERE role = 'api'`);
+  const state = await eventually(
+    async () => {
+      const [row] = await installation.sql<{ state: string }>('SELECT state FROM usage_ledger');
+      return row!.state !== 'reserved' && row!.state;
+    },
+    { timeoutMs: 60_000 },
+  );
+  expect(state).toBe('released');
+  expect(await statusOf(id)).toBe(404);
+  expect(await statusOf(`${id}/input_items`)).toBe(404);
+  const chained = await post(other, { previous_response_id: id });
+  expect(chained.status).toBe(400);
+  expect(await chained.json()).toMatchObject({ error: { code: 'previous_response_not_found' } });
+}, 120_000);
+
+test('responses that end together are all kept, each whole and with the items that it names', async () => {
+  const { key } = await installation.createOrg({ plan: 'business_monthly' });
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const ask = async (n: number) => {
+    const items = Array.from({ length: n % 3 }, (_, at) => ({ role: 'user', content: `${n}.${at}` }));
+    const input = [...items, { role: 'user', content: `Number ${n}` }];
+    const answer = await fetch(`${other.origin}/v1/responses`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ model: 'sandbox/chat-basic', input, max_output_tokens: 50 }),
+    });
+    return { made: (await answer.json()) as { id: string; output: { id: string }[] }, asked: input.length };
+  };
+  const all = await Promise.all(Array.from({ length: 12 }, (_, n) => ask(n)));
+  for (const { made, asked } of all) {
+    const read = await fetch(`${other.origin}/v1/responses/${made.id}`, { headers });
+    expect(await read.json()).toEqual(made);
+    const rows = await installation.sql<{ item_ids: string[] }>(
+      'SELECT item_ids FROM responses WHERE id = $1',
+      [made.id],
+    );
+    expect(rows[0]?.item_ids).toHaveLength(asked + made.output.length);
+    expect(rows[0]?.item_ids.at(-1)).toBe(made.output.at(-1)?.id);
+  }
+}, 60_000);
