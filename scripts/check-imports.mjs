@@ -15,7 +15,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const ENGINE = [
   ['collections'],
   ['disk', 'text'],
-  ['contract', 'crypto', 'media'],
+  ['contract', 'crypto', 'media', 'pricing'],
   ['config', 'processes', 'telemetry'],
   ['database'],
   ['events'],
