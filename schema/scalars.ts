@@ -11,6 +11,17 @@ export const DateTime = new GraphQLScalarType<Date, unknown>({
 /** An integer of up to 53 bits. */
 export const SafeInt = GraphQLSafeInt;
 
+/** An amount of money in USD. As a text it is exact. */
+export const Decimal = new GraphQLScalarType<string, string>({
+  name: 'Decimal',
+  description: 'A decimal number as a string, exact: `0.0025`.',
+  serialize: String,
+  parseValue(value) {
+    if (typeof value !== 'string') throw new TypeError('Decimal must be a string');
+    return value;
+  },
+});
+
 /** A string that the service checks: the contract's words that GraphQL cannot name (`1024x1024`, `2x`). */
 function word(name: string, values: string[], description: string): GraphQLScalarType<string, string> {
   return new GraphQLScalarType<string, string>({

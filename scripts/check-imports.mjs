@@ -13,8 +13,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Modules of the engine, lowest first; a module imports only lower ones. Modules of one row do not import each other. */
 const ENGINE = [
-  ['collections', 'disk', 'text'],
-  ['contract', 'crypto', 'media'],
+  ['collections'],
+  ['disk', 'text'],
+  ['contract', 'crypto', 'media', 'pricing'],
   ['config', 'processes', 'telemetry'],
   ['database'],
   ['events'],

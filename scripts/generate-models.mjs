@@ -26,6 +26,14 @@ function tierOf(price) {
   return { tier: 'powerful', multiplier: 3 };
 }
 
+/** What the source does not price costs as much as other input does. */
+const ratesOf = ({ input, cacheRead, cacheWrite, output }) => ({
+  input,
+  ...(cacheRead == null ? {} : { cachedInput: cacheRead }),
+  ...(cacheWrite == null ? {} : { cacheWrite }),
+  output,
+});
+
 function row(name, model) {
   const provider = PROVIDERS[model.provider] ?? model.provider;
   const vision = model.caps?.includes('vision') ?? false;
@@ -33,7 +41,12 @@ function row(name, model) {
     id: `${provider}/${name}`,
     type: 'chat',
     ...tierOf(blended(model)),
-    usdPerMillion: { input: model.input, output: model.output },
+    usdPerMillion: {
+      ...ratesOf(model),
+      ...(model.longContext
+        ? { longContext: { above: model.longContext.threshold, ...ratesOf(model.longContext) } }
+        : {}),
+    },
     contextWindow: model.context ?? CONTEXT,
     ...(model.maxOutput ? { maxOutputTokens: Math.min(model.maxOutput, model.context ?? CONTEXT) } : {}),
     modalities: { input: vision ? ['text', 'image'] : ['text'], output: ['text'] },

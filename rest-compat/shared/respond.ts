@@ -1,6 +1,6 @@
 import { toApiError } from '../../src/contract/errors.js';
 import type { HttpAnswer } from '../../src/http/index.js';
-import { errorHeaders, visibleError, writeJson, writeText } from '../../src/http/index.js';
+import { errorHeaders, readJsonText, visibleError, writeJson, writeText } from '../../src/http/index.js';
 import type { Convention } from './convention.types.js';
 import { documentOf } from './mount.js';
 import { bindOrRefuse } from './request.js';
@@ -37,8 +37,8 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
     return await written({ body, headers: { ...headers, ...rest.call.answerHeaders } }, options.edge);
   }
   const result = await documentOf(endpoint).run(await bindOrRefuse(options, rest), context);
-  const { readFile } = carriedFor(options, rest);
-  if (asked !== undefined) return await written(await asked.whole(result, { readFile }), options.edge);
+  const carried = carriedFor(options, rest);
+  if (asked !== undefined) return await written(await asked.whole(result, carried), options.edge);
   if (!endpoint.route.respond)
     return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, options.edge.turns) };
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
@@ -47,13 +47,14 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
     isForm: rest.isForm,
     convention: rest.convention.name,
     query: rest.query,
-    readFile,
+    readFile: carried.readFile,
   });
   return await written(shown, options.edge);
 }
 
-export const carriedFor = ({ readFile }: RestOptions, { call }: RestRequest): Carried => ({
+export const carriedFor = ({ readFile, edge }: RestOptions, { call }: RestRequest): Carried => ({
   readFile: (url) => readFile(call, url),
+  readJson: (text) => readJsonText(text, edge.turns),
 });
 
 async function written({ body, headers }: RouteAnswer, { turns }: RestOptions['edge']): Promise<HttpAnswer> {

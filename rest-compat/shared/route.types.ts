@@ -66,6 +66,8 @@ export interface EventWriter {
 export interface Carried {
   /** The bytes of a file of the caller's organisation by its signed URL. */
   readFile(url: string): Promise<Buffer>;
+  /** The value of an answer's JSON text, which may be long. */
+  readJson(text: string): Promise<unknown>;
 }
 
 /** A body of another dialect, as the row's resolver takes it, and how its answer is written. */

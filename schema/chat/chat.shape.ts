@@ -1,5 +1,5 @@
 import { turns } from '../../src/collections/turns.js';
-import { isLongToRead, readJson } from '../../src/text/read-json.js';
+import { readJsonText } from '../../src/text/read-json.js';
 import { contractNames } from '../names.js';
 import type { ChatCompletion, ChatCompletionChunk, ChatMessage, ChatUsage } from './chat.type.js';
 import type { ChatCompletionInput } from './chat.input.js';
@@ -62,12 +62,9 @@ const usage = (wire: WireUsage): ChatUsage => ({
   tokensRemainingEstimate: wire.tokens_remaining_estimate,
 });
 
-/** In which long answers are read. */
-
 /** A chat completion's JSON text as the GraphQL type. */
 export async function parseChatCompletion(json: string): Promise<ChatCompletion> {
-  const parsed = isLongToRead(json) ? await readJson(Buffer.from(json), turns) : JSON.parse(json);
-  const wire = parsed as WireCompletion & { model_tier: string; usage: WireUsage };
+  const wire = (await readJsonText(json, turns)) as WireCompletion & { model_tier: string; usage: WireUsage };
   return {
     id: wire.id,
     object: wire.object,

@@ -1,6 +1,9 @@
 import { Directive, Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import type { Model } from '../../src/models/models.types.js';
 import type { Bucket, ModelType as Type, Tier } from '../../src/contract/words.js';
+import { PRICED_TOKENS, PRICED_UNITS, shownUsd } from '../../src/pricing/index.js';
+import type { PricedToken, PricedUnit, PriceVersion, Rates } from '../../src/pricing/pricing.types.js';
+import { Decimal } from '../scalars.js';
 import { BucketName, ModelTier, ModelType } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The price before the multiplier.' })
@@ -18,6 +21,100 @@ export class ModelPricing {
 
   @Field(() => Float, { description: 'Credits for one unit, before the multiplier.' })
   credits!: number;
+}
+
+@ObjectType({
+  simpleResolvers: true,
+  description: 'Costs of calls with a long prompt, in USD. What is null costs as in other calls.',
+})
+export class ModelLongContextCost {
+  @Field(() => Int, { description: 'Prompts of more tokens than this are long.' })
+  above!: number;
+
+  @Field(() => Decimal, { nullable: true, description: 'A million tokens of input.' })
+  input!: string | null;
+
+  @Field(() => Decimal, {
+    nullable: true,
+    description: 'A million tokens of input that the upstream had cached; null: as input.',
+  })
+  cachedInput!: string | null;
+
+  @Field(() => Decimal, {
+    nullable: true,
+    description: 'A million tokens of input that the upstream cached; null: as input.',
+  })
+  cacheWrite!: string | null;
+
+  @Field(() => Decimal, { nullable: true, description: 'A million tokens of output.' })
+  output!: string | null;
+
+  @Field(() => Decimal, {
+    nullable: true,
+    description: 'A million tokens of reasoning, a part of output; null: as output.',
+  })
+  reasoning!: string | null;
+}
+
+@ObjectType({
+  simpleResolvers: true,
+  description:
+    'What a model costs at its upstream, in USD, until its next version. What is null has no price.',
+})
+export class ModelCost {
+  @Field(() => String, {
+    description:
+      'From when on it holds, UTC; the first version may hold from the beginning, and then names the day of its source, or `start`.',
+  })
+  from!: string;
+
+  @Field(() => Decimal, { nullable: true, description: 'A million tokens of input.' })
+  input!: string | null;
+
+  @Field(() => Decimal, {
+    nullable: true,
+    description: 'A million tokens of input that the upstream had cached; null: as input.',
+  })
+  cachedInput!: string | null;
+
+  @Field(() => Decimal, {
+    nullable: true,
+    description: 'A million tokens of input that the upstream cached; null: as input.',
+  })
+  cacheWrite!: string | null;
+
+  @Field(() => Decimal, { nullable: true, description: 'A million tokens of output.' })
+  output!: string | null;
+
+  @Field(() => Decimal, {
+    nullable: true,
+    description: 'A million tokens of reasoning, a part of output; null: as output.',
+  })
+  reasoning!: string | null;
+
+  @Field(() => Decimal, { nullable: true, description: 'An image.' })
+  image!: string | null;
+
+  @Field(() => Decimal, { nullable: true, description: 'An edit.' })
+  edit!: string | null;
+
+  @Field(() => Decimal, { nullable: true, description: 'A second.' })
+  second!: string | null;
+
+  @Field(() => Decimal, { nullable: true, description: 'A piece of music.' })
+  track!: string | null;
+
+  @Field(() => Decimal, { nullable: true, description: 'A character.' })
+  character!: string | null;
+
+  @Field(() => Decimal, { nullable: true, description: 'A search of a reranker.' })
+  search!: string | null;
+
+  @Field(() => ModelLongContextCost, {
+    nullable: true,
+    description: 'Other costs of calls with a long prompt.',
+  })
+  longContext!: ModelLongContextCost | null;
 }
 
 @ObjectType({ simpleResolvers: true, description: 'The types of input and output of a model.' })
@@ -84,6 +181,32 @@ export class ModelObject {
 
   @Field(() => Boolean, { description: 'Whether its provider is configured here.' })
   available!: boolean;
+
+  @Field(() => [ModelCost], {
+    description: 'What it costs at its upstream, in order of time. Empty: that is not known.',
+  })
+  cost!: ModelCost[];
+}
+
+function shownRates<Name extends PricedToken | PricedUnit>(
+  rates: Rates<Name>,
+  names: readonly Name[],
+): Record<Name, string | null> {
+  return Object.fromEntries(names.map((name) => [name, shownUsd(rates, name)])) as Record<
+    Name,
+    string | null
+  >;
+}
+
+function showCost({ from, rates, longContext }: PriceVersion): ModelCost {
+  return {
+    from,
+    ...shownRates<PricedToken | PricedUnit>(rates, [...PRICED_TOKENS, ...PRICED_UNITS]),
+    longContext: longContext && {
+      above: longContext.above,
+      ...shownRates(longContext.rates, PRICED_TOKENS),
+    },
+  };
 }
 
 /** Immutable entries of the catalogue, shown once each. */
@@ -92,7 +215,12 @@ const shown = new WeakMap<Model, ModelObject>();
 export function showModel(model: Model): ModelObject {
   let object = shown.get(model);
   if (!object) {
-    object = { ...model, object: 'model', multiplier: model.multiplier / 100 };
+    object = {
+      ...model,
+      object: 'model',
+      multiplier: model.multiplier / 100,
+      cost: model.cost.map(showCost),
+    };
     shown.set(model, object);
   }
   return object;

@@ -5,6 +5,7 @@ export type { ByteBudget, Holding } from './byte-budget.js';
 export { checkJson, checkText, parseJson } from './json-text.js';
 export { RequestBody } from './request-body.js';
 export { eventStreamPreference } from './event-stream-preference.js';
+export { readJsonText } from '../text/read-json.js';
 export { writeJson, writeText } from '../text/write-json.js';
 export { checkShape, hasMoreMembers } from './json-shape.js';
 export { sendFault, writeFault } from './fault-response.js';

@@ -1,5 +1,8 @@
 import type { PlanCode, Amounts, Bucket, ClientInfo, LimitedEndpoint, ModelType } from '../contract/words.js';
 import type { Principal } from '../access/access.types.js';
+import type { TokenClasses } from '../pricing/pricing.types.js';
+
+export type { TokenClasses } from '../pricing/pricing.types.js';
 
 /** State of the window that the three X-RateLimit-* headers report (decisions 4). */
 export interface RateState {
@@ -48,15 +51,6 @@ export interface OperationRequest {
   exhaustedMessage?: string;
   jobId?: string;
   runId?: string;
-}
-
-/** Tokens by class, as the upstream told them or as they were counted. `cachedInput` and `cacheWrite` are parts of `input`, `reasoning` of `output`. */
-export interface TokenClasses {
-  input: number;
-  cachedInput: number;
-  cacheWrite: number;
-  output: number;
-  reasoning: number;
 }
 
 /** What became of an operation, beside its charge: the rest of its record (beyond 13.1, 13.2). */

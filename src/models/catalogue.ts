@@ -1,4 +1,5 @@
 import { ApiError, invalid } from '../contract/errors.js';
+import { priceVersions } from '../pricing/index.js';
 import { ProvidersFileError, SANDBOX_ID } from '../providers/index.js';
 import type {
   ConfiguredModel,
@@ -18,11 +19,16 @@ const IMAGE_TOKENS = 1000;
 /** The default music model's longest track, and the others' (contract 4.5). */
 const DEFAULT_MUSIC_SECONDS = 47;
 const OTHER_SECONDS = 60;
-const SANDBOX_CREATED = Date.parse('2026-01-01') / 1000;
+/** The day of models that no list knows. */
+const SANDBOX_DAY = '2026-01-01';
+const SANDBOX = { created: Date.parse(SANDBOX_DAY) / 1000, priced: SANDBOX_DAY };
+/** Names an entry's price version without `from`. */
+const UNDATED = 'start';
 
 const hundredths = (value: number): number => Math.round(value * 100);
 
-function baseModel(row: ModelRow, created: number): Model {
+/** @param priced the day that its prices are of: names their version */
+function baseModel(row: ModelRow, { created, priced }: { created: number; priced: string }): Model {
   const slash = row.id.indexOf('/');
   const provider = row.id.slice(0, slash);
   return {
@@ -43,15 +49,16 @@ function baseModel(row: ModelRow, created: number): Model {
     available: false,
     upstream: null,
     maxDurationSeconds: row.maxDurationSeconds ?? (row.type === 'video' ? OTHER_SECONDS : null),
+    cost: priceVersions(row.cost ?? [], priced),
   };
 }
 
 /** A model of PROVIDERS_FILE; what its entry leaves out comes from the list of known models where the id stands there. */
-function configuredModel(entry: ConfiguredModel, known: Model | undefined, created: number): Model {
+function configuredModel(entry: ConfiguredModel, known: Model | undefined): Model {
   const base =
     known?.type === entry.type
       ? known
-      : baseModel({ id: entry.id, type: entry.type, tier: entry.tier, multiplier: 1 }, created);
+      : baseModel({ id: entry.id, type: entry.type, tier: entry.tier, multiplier: 1 }, SANDBOX);
   const multiplier = entry.multiplier ?? standardMultiplier(entry.type, entry.tier);
   return {
     ...base,
@@ -72,6 +79,7 @@ function configuredModel(entry: ConfiguredModel, known: Model | undefined, creat
       allowedParameters: entry.allowedParameters,
     },
     maxDurationSeconds: entry.maxDurationSeconds ?? base.maxDurationSeconds,
+    cost: entry.cost === undefined ? base.cost : priceVersions(entry.cost, UNDATED),
   };
 }
 
@@ -99,8 +107,7 @@ interface Snapshot {
 /** All models as the settings have them. @throws ProvidersFileError where defaults or fallbacks name what is not there */
 function snapshotOf(settings: ProviderSettings, known: Model[], sandbox: Model[]): Snapshot {
   const models = new Map(known.map((model) => [model.id, switchedOn(model, settings.natives ?? [])]));
-  for (const entry of settings.models)
-    models.set(entry.id, configuredModel(entry, models.get(entry.id), SANDBOX_CREATED));
+  for (const entry of settings.models) models.set(entry.id, configuredModel(entry, models.get(entry.id)));
   if (settings.sandbox) for (const model of sandbox) models.set(model.id, model);
   const faults: string[] = [];
   const defaults = new Map<ModelType, Model>();
@@ -172,9 +179,9 @@ export function availableModel(model: Model): Model {
 
 /** The models that are there whatever the settings say. */
 function builtIn(): { known: Model[]; sandbox: Model[] } {
-  const { rows, created } = knownRows();
+  const { rows, created, priced } = knownRows();
   const sandbox = sandboxRows().map((row) => ({
-    ...baseModel(row, SANDBOX_CREATED),
+    ...baseModel(row, SANDBOX),
     available: true,
     upstream: {
       providerId: SANDBOX_ID,
@@ -183,7 +190,7 @@ function builtIn(): { known: Model[]; sandbox: Model[] } {
       allowedParameters: [],
     },
   }));
-  return { known: rows.map((row) => baseModel(row, created)), sandbox };
+  return { known: rows.map((row) => baseModel(row, { created, priced })), sandbox };
 }
 
 class Catalogue implements ModelCatalogue {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { KIND, MODEL_TYPES, TIER_RANGES, TIERS, tiersOf } from '../contract/words.js';
 import type { KindDescriptor, ModelType, Tier } from '../contract/words.js';
+import { PRICED_TOKENS, PRICED_UNITS } from '../pricing/index.js';
+import type { PriceEntry } from '../pricing/pricing.types.js';
 import { SANDBOX_ID } from '../providers/index.js';
 import media from './media.json' with { type: 'json' };
 import upstream from './upstream.json' with { type: 'json' };
@@ -19,7 +21,17 @@ export interface ModelRow {
   maxOutputTokens?: number | undefined;
   modalities?: KindDescriptor['modalities'] | undefined;
   maxDurationSeconds?: number | undefined;
+  /** What it costs at its upstream. */
+  cost?: readonly PriceEntry[] | undefined;
 }
+
+const amount = z.number().min(0);
+const rates = {
+  input: amount,
+  output: amount,
+  cachedInput: amount.optional(),
+  cacheWrite: amount.optional(),
+};
 
 const row = z.object({
   id: z.string().regex(/^[^/\s]+\/\S+$/),
@@ -31,6 +43,12 @@ const row = z.object({
   maxOutputTokens: z.number().int().positive().optional(),
   modalities: z.object({ input: z.array(z.string()), output: z.array(z.string()) }).optional(),
   maxDurationSeconds: z.number().positive().optional(),
+  usdPerMillion: z
+    .strictObject({
+      ...rates,
+      longContext: z.strictObject({ above: z.number().int().positive(), ...rates }).optional(),
+    })
+    .optional(),
 });
 
 /** What a tier's models cost where no entry says otherwise. */
@@ -44,20 +62,26 @@ function inRange({ type, tier, multiplier }: ModelRow): boolean {
 }
 
 /**
- * The models of well-known providers, with the day that their prices are of (Unix seconds).
+ * The models of well-known providers, with the day that their prices are of: as Unix seconds, and as it is written.
  * @throws Error where a committed list is broken: a build that must not start
  */
-export function knownRows(): { rows: ModelRow[]; created: number } {
-  const rows = z.array(row).parse([...upstream.models, ...media.models]);
+export function knownRows(): { rows: ModelRow[]; created: number; priced: string } {
+  const rows = z
+    .array(row)
+    .parse([...upstream.models, ...media.models])
+    .map(({ usdPerMillion, ...item }) => ({ ...item, cost: usdPerMillion && [usdPerMillion] }));
   const wrong = rows.find((item) => !inRange(item));
   if (wrong) throw new Error(`The catalogue's ${wrong.id} has a multiplier outside its tier's range`);
   if (new Set(rows.map((item) => item.id)).size !== rows.length)
     throw new Error('A model stands twice in the catalogue');
-  return { rows, created: Date.parse(upstream.updated) / 1000 };
+  return { rows, created: Date.parse(upstream.updated) / 1000, priced: upstream.updated };
 }
 
 export const sandboxId = (type: ModelType, tier: Tier): string =>
   `${SANDBOX_ID}/${type.replace('_', '-')}-${tier}`;
+
+/** The sandbox has no upstream that costs anything. */
+const FREE: PriceEntry = Object.fromEntries([...PRICED_TOKENS, ...PRICED_UNITS].map((name) => [name, 0]));
 
 /** The sandbox: a model of every type in every tier, at the standard prices. */
 export function sandboxRows(): ModelRow[] {
@@ -75,6 +99,7 @@ export function sandboxRows(): ModelRow[] {
       maxOutputTokens,
       maxDurationSeconds,
       modalities,
+      cost: [FREE],
     }));
   });
 }

@@ -1,3 +1,4 @@
+import type { PriceVersion } from '../pricing/pricing.types.js';
 import type { Bucket, ModelType, Tier } from '../contract/words.js';
 
 /** One model of the catalogue (decisions 6, "Models"). */
@@ -34,6 +35,8 @@ export interface Model {
   upstream: ModelUpstream | null;
   /** Seconds; video and music. */
   maxDurationSeconds: number | null;
+  /** What it costs at its upstream, in order of time (beyond 13.2). Empty: unknown. */
+  cost: readonly PriceVersion[];
 }
 
 /** How a model is called at its provider. */

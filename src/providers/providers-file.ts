@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { withoutEnding } from '../text/characters.js';
 import { jsonFault } from '../text/stored-json.js';
 import { MODEL_TYPES, TIERS, tiersOf } from '../contract/words.js';
+import { isPriceTime, isUsd, PRICED_TOKENS, PRICED_UNITS } from '../pricing/index.js';
 import { NATIVE_DIALECTS } from './dialect.types.js';
 import type { NativeProvider } from './native/native-provider.types.js';
 import { omittableFields } from './native/omitted-fields.js';
@@ -119,6 +120,31 @@ const omit = z
   )
   .max(100);
 
+const usd = z
+  .union([z.string(), z.number()])
+  .refine(isUsd, 'must be USD: a decimal of at most 1000000, with at most 12 decimals')
+  .optional();
+const usdOf = <Name extends string>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, usd])) as Record<Name, typeof usd>;
+/** What a model costs at its upstream, from when on (docs/models.md). */
+const cost = z
+  .array(
+    z.strictObject({
+      from: z.string().refine(isPriceTime, 'must be a day or a time in UTC, such as 2026-11-01').optional(),
+      ...usdOf(PRICED_TOKENS),
+      ...usdOf(PRICED_UNITS),
+      longContext: z.strictObject({ above: z.number().int().min(1), ...usdOf(PRICED_TOKENS) }).optional(),
+    }),
+  )
+  .max(1000)
+  .superRefine((versions, context) => {
+    const times = versions.map(({ from }) => (from === undefined ? null : Date.parse(from)));
+    times.forEach((time, index) => {
+      if (times.indexOf(time) !== index)
+        context.addIssue({ code: 'custom', path: [index, 'from'], message: 'stands twice' });
+    });
+  });
+
 const model = z
   .strictObject({
     id: modelId,
@@ -135,6 +161,7 @@ const model = z
     modalities: z.strictObject({ input: z.array(z.string()), output: z.array(z.string()) }).optional(),
     price: z.strictObject({ amount: twoDecimals.optional(), credits: twoDecimals.optional() }).optional(),
     maxDurationSeconds: z.number().positive().optional(),
+    cost: cost.optional(),
     allowedParameters: allowedParameters.optional(),
     omit: omit.optional(),
     ...fieldsOfEntry,
@@ -244,6 +271,7 @@ function configured(entry: FileEntry): ConfiguredModel[] {
       imageTokens: item.imageTokens,
       modalities: item.modalities,
       maxDurationSeconds: item.maxDurationSeconds,
+      cost: item.cost,
       allowedParameters: [...allowed, ...(item.allowedParameters ?? [])],
       price: item.price
         ? {

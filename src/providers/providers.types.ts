@@ -1,6 +1,7 @@
 import type { EmbeddingModelV4, RerankingModelV4 } from '@ai-sdk/provider';
 import type { LightAbortSignal } from '../collections/light-abort-signal.js';
 import type { ModelType, Tier } from '../contract/words.js';
+import type { PriceEntry } from '../pricing/pricing.types.js';
 import type { DialectProvider, NativeDialect } from './dialect.types.js';
 import type { ImageEditor, PixelEditor } from './image-edit.types.js';
 import type { ImageModel } from './image.types.js';
@@ -194,6 +195,8 @@ export interface ConfiguredModel {
   modalities: { input: string[]; output: string[] } | undefined;
   price: { amount?: number; credits?: number } | undefined;
   maxDurationSeconds: number | undefined;
+  /** What it costs at its upstream; default: what the catalogue knows. */
+  cost: readonly PriceEntry[] | undefined;
   /** Further fields of chat requests that are sent to it: those of its own entry and of its provider's. */
   allowedParameters: readonly string[];
 }

@@ -43,3 +43,7 @@ export async function readJson(json: Buffer, turns: Turns): Promise<unknown> {
   await turns.run((until) => reader.read(until));
   return reader.value;
 }
+
+/** As {@link readJson}, of a text. */
+export const readJsonText = async (json: string, turns: Turns): Promise<unknown> =>
+  isLongToRead(json) ? await readJson(Buffer.from(json), turns) : JSON.parse(json);

@@ -255,4 +255,19 @@ describe('the model catalogue', () => {
     expect(models.resolve('chat', null).id).toBe('acme/a/b');
     await providers.close();
   });
+
+  it("prices the catalogue's chat models, an entry's own versions first, the sandbox at nothing, and no other", async () => {
+    const priced = { ...acme.models[0], cost: [{ input: '0.40', output: 2 }] };
+    const { models } = await open({
+      providers: [{ ...acme, models: [priced, acme.models[1], acme.models[2]] }],
+    });
+    const costOf = (id: string) => models.find(id)?.cost;
+    expect(costOf('acme/chat-1')).toMatchObject([{ from: 'start', rates: { input: 400_000_000_000n } }]);
+    expect(costOf('acme/a/b')).toEqual([]);
+    // As the package has it, though the entry has another name, tier and multiplier.
+    expect(costOf('openai/gpt-4.1')).toMatchObject([{ rates: { input: 2_000_000_000_000n } }]);
+    expect(costOf('openai/gpt-4.1')?.[0]?.from).toMatch(/^\d{4}-\d\d-\d\d$/);
+    expect(costOf('sandbox/image-basic')).toMatchObject([{ rates: { image: 0n, input: 0n } }]);
+    expect(costOf('openai/whisper-1')).toEqual([]);
+  });
 });

@@ -20,6 +20,7 @@ const model = (more: Partial<Model> = {}): Model => ({
   available: true,
   upstream: null,
   maxDurationSeconds: null,
+  cost: [],
   ...more,
 });
 const refusal = (body: object, of = model()) => {

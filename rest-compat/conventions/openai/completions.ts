@@ -49,7 +49,9 @@ function read(body: Body): DialectCall {
   return {
     input: { ...Object.fromEntries(shared), messages: [{ role: 'user', content }] } as Body,
     streams: body['stream'] === true,
-    whole: (completion) => ({ body: wholeOf(JSON.parse(completion as string) as ChatCompletion) }),
+    whole: async (completion, { readJson }) => ({
+      body: wholeOf((await readJson(completion as string)) as ChatCompletion),
+    }),
     events: completionEvents,
   };
 }

@@ -1,5 +1,5 @@
 /** Computes what would hold up the event loop, and what strangers' pages could make endless: the pool ends this thread then. */
-import { standBackThread } from '../../processes/stand-back.js';
+import { standBackThread } from '../../processes/index.js';
 import { WorkRefusal } from './work-refusal.js';
 import type { WorkReply, WorkTask } from './work.types.js';
 
