@@ -1,3 +1,5 @@
+import { waveOf } from '../support/audio.js';
+
 /** What a call asks for, in no dialect's words. */
 export interface Ask {
   model: string;
@@ -14,15 +16,19 @@ export interface Dialect {
   /** `POST` is understood. */
   path: string;
   /** Of which model's type the row is. */
-  type: 'chat' | 'embedding' | 'image' | 'rerank';
-  /** What one small call takes a unit of. */
-  bucket: 'credits' | 'image_generations';
+  type: 'chat' | 'embedding' | 'image' | 'image_edit' | 'rerank' | 'tts' | 'stt';
+  /** What a call takes units of. */
+  bucket: 'credits' | 'image_generations' | 'image_edits' | 'tts_chars' | 'stt_seconds';
+  /** How many of them a small call takes. Default: one. */
+  units?(ask: Ask): number;
   /** The call's body. */
   body(ask: Ask): Fields;
   /** The field that `text` goes to, for values that it must not take. */
   textField: string;
   /** Fields of numbers, each with values that it must not take. */
   numbers: Record<string, unknown[]>;
+  /** No field of it takes a text. */
+  isTextless?: true;
   /** How it streams. Absent: it does not. */
   stream?: {
     /** The words that an event brings. */
@@ -66,7 +72,7 @@ const chatBody = ({ model, text, cap, stream }: Ask): Fields => ({
   ...(stream ? { stream } : {}),
 });
 
-const NOT_A_COUNT = [-1, 0, 1.5, '2', [], {}];
+const NOT_A_COUNT: unknown[] = [-1, 0, 1.5, '2', [], {}];
 const CHAT_NUMBERS = { max_tokens: NOT_A_COUNT, temperature: [2.1, -1, '1', {}], top_p: [2, -1] };
 
 const chatStream: Dialect['stream'] = {
@@ -89,6 +95,40 @@ const image = {
   body: ({ model, text }: Ask) => ({ model, prompt: text, size: '512x512', response_format: 'url' }),
   textField: 'prompt',
   numbers: { n: NOT_A_COUNT },
+} as const;
+
+const speech = {
+  type: 'tts',
+  bucket: 'tts_chars',
+  units: ({ text }: Ask) => text.length,
+  body: ({ model, text }: Ask) => ({ model, input: text, response_format: 'wav' }),
+  textField: 'input',
+  numbers: { speed: [0, 5, '1', [], {}] as unknown[] },
+} as const;
+
+/** A second of sound, another one for each text. */
+const second = (text: string): string =>
+  waveOf(new Int16Array(16_000).fill(100 + text.length)).toString('base64');
+
+/** The text is in the sound. Its usual form is for files; this one is JSON. */
+const ears = {
+  type: 'stt',
+  bucket: 'stt_seconds',
+  body: ({ model, text }: Ask) => ({ model, file: second(text) }),
+  textField: 'file',
+  numbers: {},
+} as const;
+
+/** Of one pixel. */
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const edit = {
+  type: 'image_edit',
+  bucket: 'image_edits',
+  body: ({ model, text }: Ask) => ({ model, operation: 'styleTransfer', image: PIXEL, prompt: text }),
+  textField: 'image',
+  numbers: {},
 } as const;
 
 /** Every way to call that is charged; a new dialect is a row here. */
@@ -171,6 +211,24 @@ export const DIALECTS: readonly Dialect[] = [
     body: ({ model, text }) => ({ model, query: text, documents: ['hello', 'goodbye'] }),
     textField: 'query',
     numbers: { top_n: NOT_A_COUNT },
+    error: openaiError,
+  },
+  { path: '/api/v1/images/edits', ...edit, error: contractError, refusesUnknown: true },
+  { path: '/v1/images/edits', ...edit, error: openaiError },
+  { path: '/api/v1/audio/speech', ...speech, error: contractError, refusesUnknown: true },
+  { path: '/v1/audio/speech', ...speech, error: openaiError },
+  {
+    path: '/api/v1/audio/transcriptions',
+    ...ears,
+    isTextless: true,
+    error: contractError,
+    refusesUnknown: true,
+  },
+  {
+    path: '/v1/audio/transcriptions',
+    ...ears,
+    body: (ask) => ({ ...ears.body(ask), prompt: ask.text }),
+    numbers: { temperature: [2, -1, 'x', {}] },
     error: openaiError,
   },
 ];

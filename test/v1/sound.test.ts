@@ -31,6 +31,7 @@ beforeAll(async () => {
           ],
         },
       ],
+      fallbacks: { 'acme/voice': ['sandbox/tts-fast'] },
     },
     plans: { endpointLimits: { tts: window, stt: window } },
   });
@@ -73,6 +74,13 @@ const TEXT = 'Hello from the other side of the hill. The weather is fine.';
 let wave: Buffer;
 
 describe('speech with the official client', () => {
+  it("means the nearest voice of a fallback that has none of the convention's name", async () => {
+    upstream.on('/v1/audio/speech', { status: 500, body: {} });
+    const bytes = await spoken({ model: 'acme/voice', voice: 'coral', input: TEXT, response_format: 'wav' });
+    expect(upstream.requests[0]?.json).toMatchObject({ voice: 'coral' });
+    expect(await heardIn(bytes)).toMatchObject({ mime: 'audio/wav', loud: true });
+  });
+
   it('is bytes in each format, which players read', async () => {
     const speak = async (format: 'mp3' | 'opus' | 'aac' | 'flac' | 'wav' | 'pcm') => {
       const answer = await client.audio.speech.create({

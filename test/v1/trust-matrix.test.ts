@@ -13,7 +13,7 @@ import { hostileBodies } from './hostile-bodies.js';
 
 const FREELY = { limit: 100_000, windowSeconds: 60 };
 const LIMIT = 1_000_000;
-/** Units that are left in the race, and calls that want them; each costs one. */
+/** Calls that the units which are left in the race pay, and calls that want them. */
 const LEFT = 3;
 const CALLS = 24;
 const RETRIES = 12;
@@ -46,10 +46,16 @@ beforeAll(async () => {
       ],
     },
     plans: {
-      endpointLimits: { chat: FREELY, image: FREELY },
+      endpointLimits: { chat: FREELY, image: FREELY, image_edit: FREELY, tts: FREELY, stt: FREELY },
       plans: {
         business_monthly: {
-          limits: { credits: LIMIT, image_generations: LIMIT },
+          limits: {
+            credits: LIMIT,
+            image_generations: LIMIT,
+            image_edits: LIMIT,
+            tts_chars: LIMIT,
+            stt_seconds: LIMIT,
+          },
           rate: { rpm: 100_000, burst: 100_000 },
           streams: { perMinute: 100_000, held: 10_000, heldByOrganization: 10_000 },
         },
@@ -78,6 +84,9 @@ const SANDBOX = {
   chat: 'sandbox/chat-basic',
   embedding: 'sandbox/embedding-basic',
   image: 'sandbox/image-basic',
+  image_edit: 'sandbox/image-edit-fast',
+  tts: 'sandbox/tts-fast',
+  stt: 'sandbox/stt-fast',
   rerank: 'sandbox/rerank-basic',
 };
 const FAR = { chat: 'acme/chat', embedding: 'acme/vectors' };
@@ -155,9 +164,9 @@ const streaming = rows.flatMap(({ path, dialect }) =>
   dialect.stream === undefined ? [] : [{ path, dialect, stream: dialect.stream }],
 );
 
-it('has a row for every call of texts, images and rerank at each address', () => {
+it('has a row for every charged call at each address', () => {
   const isOf =
-    /\/(?:chat\/completions|completions|responses|messages|embeddings|images\/generations|rerank)$/;
+    /\/(?:completions|responses|messages|embeddings|images\/(?:generations|edits)|audio\/(?:speech|transcriptions)|rerank)$/;
   const paths = [contractFace, conventionsFace].flatMap((face) =>
     face.routes
       .filter(({ method, path }) => method === 'POST' && isOf.test(path))
@@ -171,7 +180,8 @@ describe.each(rows)('POST $path', ({ dialect }) => {
 
   it('never costs more than is left, however many calls come at once', async () => {
     const org = await server.createOrg();
-    const nearly = ['--bucket', dialect.bucket, '--used', String(LIMIT - LEFT)];
+    const each = dialect.units?.(small) ?? 1;
+    const nearly = ['--bucket', dialect.bucket, '--used', String(LIMIT - LEFT * each)];
     await server.cli('quota', 'set', '--org', org.orgId, ...nearly);
     const answers = await inParallel(Array.from({ length: CALLS }), CALLS, () =>
       call(dialect, { key: org.key, body: dialect.body(small) }),
@@ -179,11 +189,12 @@ describe.each(rows)('POST $path', ({ dialect }) => {
     const refused = answers.filter(({ status }) => status === 402);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(LEFT);
     expect(refused).toHaveLength(CALLS - LEFT);
-    for (const { body } of refused) expect(dialect.error(body)?.message).toMatch(/^Quota exceeded for /);
+    for (const { body } of refused)
+      expect(dialect.error(body)?.message).toMatch(/^Quota exceeded for |limit exceeded$/);
     expect(await used(org, dialect.bucket)).toBe(LIMIT);
     const charged = (await settled(org, LEFT)).filter(({ requestId }) => requestId !== null);
     expect(charged.map((row) => amountOf(row, dialect.bucket))).toEqual(
-      Array.from({ length: LEFT }, () => 1),
+      Array.from({ length: LEFT }, () => each),
     );
   });
 

@@ -36,7 +36,8 @@ interface EngineCall<Kind extends Tool, T> {
   job: Pick<JobContext, 'signal' | 'orders'>;
   /** Checks whether a fallback supports the request: throws the error that a direct request to that model would get. */
   check(target: Model, engine: Engine<Kind>): void;
-  ask(engine: Engine<Kind>, orders: OrderLog): PromiseLike<T>;
+  /** @param target the model of the engine: the one that was asked for, or a fallback */
+  ask(engine: Engine<Kind>, orders: OrderLog, target: Model): PromiseLike<T>;
 }
 
 /**
@@ -53,7 +54,7 @@ export async function callEngine<Kind extends Tool, T>(
     attempt: async (provider, target) => {
       const engine = engineAt(provider, kind, target);
       if (engine === undefined) throw unable(`The provider has no models for ${kind}`);
-      const asked = () => ask(engine, orderLogOf(orders, engineName(provider, target)));
+      const asked = () => ask(engine, orderLogOf(orders, engineName(provider, target)), target);
       if (target.id === model.id) return await asked();
       assertSuited(target, () => check(target, engine));
       return await askReader(target, asked);

@@ -59,7 +59,7 @@ const NEAREST: Readonly<Record<string, string>> = {
 };
 
 /** If the model does not have a voice of the convention, uses the most similar one that it has. */
-function nearestVoice(voice: string, { voices, presets }: TtsCapabilities): string {
+export function nearestVoice(voice: string, { voices, presets }: TtsCapabilities): string {
   const nearest = Object.hasOwn(NEAREST, voice) ? NEAREST[voice] : undefined;
   const known = voices ?? presets;
   if (nearest === undefined || known === undefined || known.includes(voice)) return voice;

@@ -4,7 +4,7 @@ import { invalid } from '../../contract/errors.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
-import type { KnownSpeech } from '../../providers/index.js';
+import type { KnownSpeech, TtsCapabilities } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
@@ -13,7 +13,7 @@ import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../pipeline/inpu
 import type { Answered } from '../pipeline/upstreams.js';
 import { inFormat, storeSound } from '../pipeline/sound-output.js';
 import type { SoundInFormat, SoundMade } from '../pipeline/sound-output.js';
-import { checkTtsInput, parseTtsInput } from './input.js';
+import { checkTtsInput, nearestVoice, parseTtsInput } from './input.js';
 import type { TtsInput } from './input.js';
 import { TTS } from './kind.js';
 import { priceOfUnits } from '../pipeline/unit-price.js';
@@ -109,16 +109,20 @@ async function speak(
           text: input.reference_text ?? null,
         }
       : undefined;
+  // A fallback has other voices than the model that the caller chose one of.
+  const voiceAt = (target: Model, can: TtsCapabilities | undefined): string =>
+    target.id === model.id || can === undefined ? input.voice : nearestVoice(input.voice, can);
   try {
     return await callEngine(options.upstreams, model, {
       kind: 'tts',
       job: context,
-      check: (target, { capabilities: can }) => checkTtsInput(input, { model: target, can }),
-      ask: async (speech, orders) => {
+      check: (target, { capabilities: can }) =>
+        checkTtsInput({ ...input, voice: voiceAt(target, can) }, { model: target, can }),
+      ask: async (speech, orders, target) => {
         const made = await speech.doGenerate({
           orders,
           text: input.input,
-          voice: input.voice,
+          voice: voiceAt(target, speech.capabilities),
           outputFormat: askedFormat(input.response_format),
           speed: input.speed,
           ...(reference === undefined ? {} : { reference }),
