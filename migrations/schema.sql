@@ -137,6 +137,7 @@ CREATE TABLE agent_runs (
   agent jsonb NOT NULL,
   session_id text NOT NULL,
   end_user text,
+  attribution jsonb NOT NULL,
   status text DEFAULT 'running'::text NOT NULL,
   input text NOT NULL,
   attachments jsonb DEFAULT '[]'::jsonb NOT NULL,
@@ -2497,10 +2498,10 @@ AS $function$
 DECLARE
   r agent_runs;
 BEGIN
-  INSERT INTO agent_runs (id, org_id, user_id, key_id, agent_id, agent_org_id, agent, session_id, end_user, input, attachments, history,
+  INSERT INTO agent_runs (id, org_id, user_id, key_id, agent_id, agent_org_id, agent, session_id, end_user, attribution, input, attachments, history,
       operation_id, request_id, client, plan_code, sequence)
     VALUES (p ->> 'id', p ->> 'orgId', p ->> 'userId', p ->> 'keyId', p ->> 'agentId', p ->> 'agentOrgId', p -> 'agent',
-      p ->> 'sessionId', p ->> 'endUser', p ->> 'input', p -> 'attachments', p -> 'history', p ->> 'operationId', p ->> 'requestId',
+      p ->> 'sessionId', p ->> 'endUser', p -> 'attribution', p ->> 'input', p -> 'attachments', p -> 'history', p ->> 'operationId', p ->> 'requestId',
       p -> 'client', p ->> 'planCode', 1)
     RETURNING * INTO r;
   PERFORM penstock_attach(r.operation_id, NULL, r.id);

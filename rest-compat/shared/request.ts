@@ -279,6 +279,8 @@ export async function readDialect(options: RestOptions, rest: RestRequest): Prom
     const asking = { convention: convention.name, requestId, headers, query, upload: files.upload };
     const asked = rest.endpoint.route.read?.(rest.body ?? {}, asking);
     if (asked === undefined) return;
+    const { user, safety_identifier, metadata } = rest.body ?? {};
+    call.sentFor = { user, safety_identifier, metadata };
     rest.asked = asked instanceof Promise ? await asked : asked;
   } catch (fault) {
     await options.takeSlots(rest.endpoint.operation.field, rest);

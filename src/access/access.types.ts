@@ -19,6 +19,8 @@ export interface Principal {
   orgVersion: number;
   /** ISO 8601 or null. */
   expiresAt: string | null;
+  /** What the key stamps on all of its calls (beyond 13.4). */
+  stamps?: { endUser: string | null; tags: readonly string[] };
   /** Who is signed in, where the key is that of a session. */
   person?: { sessionId: string; role: MemberRole };
 }

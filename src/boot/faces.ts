@@ -43,7 +43,7 @@ import type { Foundation } from './foundation.js';
 import type { Cors } from './http/cors.js';
 import { createAddressLimit, type AddressLimit } from './http/address-limit.js';
 import { createClientAddress, type ClientAddress } from './http/client-address.js';
-import { clientOf, createHttpEdge } from './http/http-edge.js';
+import { clientOf, createHttpEdge, tagsHeaderOf } from './http/http-edge.js';
 import { observed } from './http/observed-request.js';
 import type { UnauthenticatedConnections } from './http/unauthenticated-connections.js';
 import type { RouterOptions } from './http/router.js';
@@ -244,6 +244,7 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     newRequestId: () => newId('req'),
     ...(tracer === null ? {} : { traced: traceOperations(tracer) }),
     clientOf,
+    tagsHeaderOf,
     addressRate: (request) => addressLimit.state(clientAddress(request)),
     awaitKey: (request, stream, drop) =>
       options.unauthenticatedConnections.enter(stream, { address: clientAddress(request), drop }),

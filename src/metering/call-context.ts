@@ -31,6 +31,10 @@ export interface CallContext {
   principal: Principal;
   requestId: string;
   client: ClientInfo;
+  /** Its header `X-Tags` (beyond 13.1). */
+  tagsHeader?: string | undefined;
+  /** The fields of a body at /v1 that say whom it is for, as they were sent: what the engine gets of the body may lack them. */
+  sentFor?: { user: unknown; safety_identifier: unknown; metadata: unknown };
   /** Fires when the caller disconnects. */
   signal: AbortSignal;
   /** A cheaper form of the same signal, if the API provides it. */

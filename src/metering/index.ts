@@ -1,4 +1,5 @@
 export { allowanceOf } from './allowance.js';
+export { attributionOf } from './attribution.js';
 export { balancesOf, toAmounts, tokenAmounts, toVector } from './amounts.js';
 export type { RawBalance } from './amounts.js';
 export type { CallContext } from './call-context.js';

@@ -51,6 +51,8 @@ export interface OperationRequest {
   exhaustedMessage?: string;
   jobId?: string;
   runId?: string;
+  /** The run whose agent makes the call. */
+  parent?: string;
 }
 
 /** What became of an operation, beside its charge: the rest of its record (beyond 13.1, 13.2). */
@@ -88,6 +90,8 @@ export interface AdmissionRequest {
   /** Whether to take a slot of this endpoint's window too. Both slots are taken, or none. */
   endpoint?: LimitedEndpoint | undefined;
   operation?: OperationRequest | undefined;
+  /** Whom the operation is counted for. Default: nobody. */
+  attribution?: Attribution | undefined;
 }
 
 export interface Reservation {

@@ -106,6 +106,7 @@ export interface ConnectionOrigin {
   /** From the upgrade request; the init payload may have another, and an operation's `extensions` its own. */
   traceparent: string | undefined;
   client: ClientInfo;
+  tagsHeader: string | undefined;
 }
 
 /**
@@ -117,6 +118,7 @@ export class Connection implements ProtocolSocket {
   #state: 'new' | 'ready' | 'closed' = 'new';
   #authorization: string | undefined;
   #client: ClientInfo;
+  #tagsHeader: string | undefined;
   #traceparent: string | undefined;
   #organization: string | undefined;
   #forgetKey: () => void = () => {};
@@ -138,6 +140,7 @@ export class Connection implements ProtocolSocket {
     this.#outgoing = new Outgoing(stream, dependencies.turn);
     this.#authorization = origin.authorization;
     this.#client = origin.client;
+    this.#tagsHeader = origin.tagsHeader;
     this.#traceparent = origin.traceparent;
     const closed = dependencies.protocol.opened(this, this);
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
@@ -267,6 +270,7 @@ export class Connection implements ProtocolSocket {
     this.#traceparent = told('traceparent') ?? this.#traceparent;
     this.#organization = told('organization');
     this.#client = toldClient(this.#client, told);
+    this.#tagsHeader = told('x-tags') ?? this.#tagsHeader;
     const principal = await this.#authenticate(CloseCode.Forbidden, 'Forbidden');
     if (!principal || this.#isClosed() || !this.#takePlace(principal)) return false;
     this.#forgetKey = this.dependencies.authenticator.onInvalidated(principal.keyId, () =>
@@ -406,7 +410,11 @@ export class Connection implements ProtocolSocket {
   #call(principal: Principal, { abort: { signal }, traceparent }: Operation): CallContext {
     const client = traceparent === undefined ? this.#client : { ...this.#client, traceparent };
     const requestId = this.dependencies.newRequestId();
-    return { principal, requestId, client, signal, keyWindowOpen: true, rate: null, idempotencyKey: null };
+    const tagsHeader = this.#tagsHeader;
+    return {
+      ...{ principal, requestId, client, tagsHeader, signal },
+      ...{ keyWindowOpen: true, rate: null, idempotencyKey: null },
+    };
   }
 
   /** After graphql-ws was told. */

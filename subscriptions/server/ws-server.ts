@@ -24,6 +24,7 @@ export interface GraphqlWsDependencies extends Omit<
   /** The session of a signed-in browser, where the page is this installation's own (beyond 14.2). */
   sessionOf(request: IncomingMessage): string | undefined;
   clientOf(request: IncomingMessage): ClientInfo;
+  tagsHeaderOf(request: IncomingMessage): string | undefined;
   /** The address's window, for the headers of a refused upgrade. */
   addressRate(request: IncomingMessage): RateState;
   /** Counts a connection without a key; `drop` is called if there are too many. */
@@ -78,6 +79,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
       session: dependencies.sessionOf(request),
       traceparent: typeof traceparent === 'string' ? traceparent : undefined,
       client: dependencies.clientOf(request),
+      tagsHeader: dependencies.tagsHeaderOf(request),
     };
     const refused = () => dependencies.refusedAddress(request);
     const keyShown = () => dependencies.keyShown(stream);

@@ -1,5 +1,5 @@
 -- Runs (contract 2.12). `agent` is the agent as the run uses it, cut to the plan; `state` what the next worker goes on
--- from; `credits_used` in hundredths. Without a worker a running run waits to be claimed.
+-- from; `end_user` whose memories it has, `attribution` whom it and its agent's calls are counted for; `credits_used` in hundredths. Without a worker a running run waits to be claimed.
 CREATE TABLE agent_runs (
   id text PRIMARY KEY,
   org_id text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
@@ -10,6 +10,7 @@ CREATE TABLE agent_runs (
   agent jsonb NOT NULL,
   session_id text NOT NULL,
   end_user text,
+  attribution jsonb NOT NULL,
   status text NOT NULL DEFAULT 'running' CHECK (status IN ('running', 'completed', 'failed', 'cancelled')),
   input text NOT NULL,
   attachments jsonb NOT NULL DEFAULT '[]',

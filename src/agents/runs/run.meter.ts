@@ -71,7 +71,8 @@ export class RunMeter {
   }
 
   private async reserve(operation: OperationRequest) {
-    const request = this.request({ ...operation, runId: this.options.run.id });
+    const { id } = this.options.run;
+    const request = this.request({ ...operation, runId: id, parent: id });
     try {
       const { reservation } = await this.options.metering.admit(request);
       this.open.set(operation.id, request.operation);
@@ -87,6 +88,7 @@ export class RunMeter {
 
   private request(operation: OperationRequest) {
     const { principal, run } = this.options;
-    return { principal, requestId: run.request_id, client: run.client, keyWindow: false, operation };
+    const { request_id: requestId, client, attribution } = run;
+    return { principal, requestId, client, keyWindow: false, operation, attribution };
   }
 }

@@ -1,4 +1,5 @@
 import type { ClientInfo } from '../../contract/words.js';
+import type { Attribution } from '../../metering/metering.types.js';
 import type { AgentRun, RunEvent, RunStatus, RunStep, StepType } from '../agents.types.js';
 import type { RunAttachment, RunState, UsedAgent } from './run.types.js';
 
@@ -12,7 +13,9 @@ export interface RunRow {
   agent_org_id: string | null;
   agent: UsedAgent;
   session_id: string;
+  /** Whose memories it has. */
   end_user: string | null;
+  attribution: Attribution;
   status: RunStatus;
   input: string;
   attachments: RunAttachment[];

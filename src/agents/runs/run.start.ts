@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
-import type { Principal } from '../../access/access.types.js';
 import type { Database } from '../../database/database.types.js';
 import { ApiError } from '../../contract/errors.js';
 import { withinInputTime } from '../../files/index.js';
 import { admitCall, isTierAllowed } from '../../generation/index.js';
 import { orKeyLost } from '../../idempotency/index.js';
 import { newId } from '../../contract/ids.js';
+import { attributionOf } from '../../metering/index.js';
 import type { CallContext } from '../../metering/call-context.js';
-import type { Metering } from '../../metering/metering.types.js';
+import type { Attribution, Metering } from '../../metering/metering.types.js';
 import type { ModelCatalogue } from '../../models/models.types.js';
 import { agentPlanOf } from '../agent.input.js';
 import type { Agent, AgentRun, AgentService } from '../agents.types.js';
@@ -38,6 +38,7 @@ interface Checked {
   agent: Agent;
   used: UsedAgent;
   input: RunInput;
+  attribution: Attribution;
 }
 
 /** Takes a call to its stored run, in the order of decisions 1; a worker takes it from there. */
@@ -48,7 +49,7 @@ export function createRunStarter(
   return async (call, agentId, body) => {
     let checked: Checked;
     try {
-      checked = await check(options, call.principal, { agentId, body });
+      checked = await check(options, call, { agentId, body });
     } catch (fault) {
       // 429 comes before 403, 404 and 400: the slot is taken, then the fault is told.
       await admitCall(metering, call, {});
@@ -79,7 +80,7 @@ export function createRunStarter(
 async function reserve(
   metering: Metering,
   call: CallContext,
-  { runId, operationId, used }: Pick<Draft, 'runId' | 'operationId' | 'used'>,
+  { runId, operationId, used, attribution }: Pick<Draft, 'runId' | 'operationId' | 'used' | 'attribution'>,
 ): Promise<void> {
   await admitCall(metering, call, {
     operation: {
@@ -90,21 +91,24 @@ async function reserve(
       runId,
       exhaustedMessage: 'Agent run quota exceeded',
     },
+    attribution,
   });
 }
 
 /** Steps 5 and 6 of decisions 1, without effect. */
 async function check(
   { agents, models, inputs, knownTools }: RunStartOptions,
-  principal: Principal,
+  call: CallContext,
   { agentId, body }: { agentId: string; body: Record<string, unknown> },
 ): Promise<Checked> {
+  const { principal } = call;
   const plan = agentPlanOf(principal.plan);
   const agent = await agents.get(principal, agentId);
   const found = models.find(agent.model);
   if (found !== null && !isTierAllowed(principal.plan, found))
     throw new ApiError('model_tier_not_allowed', 'Model tier not allowed');
   const input = parseRun(body);
+  const attribution = attributionOf(call, body);
   const { orgId } = principal;
   for (const { url } of input.attachments) await inputs.checkInput({ orgId, value: url, field: 'url' });
   const model = models.resolve('chat', agent.model);
@@ -119,7 +123,7 @@ async function check(
     maxIterations: Math.min(agent.maxIterations, plan.maxIterations),
     memoryEnabled: agent.memoryEnabled,
   };
-  return { agent, used, input };
+  return { agent, used, input, attribution };
 }
 
 interface Draft extends Checked {
@@ -130,7 +134,7 @@ interface Draft extends Checked {
 
 async function create(options: RunStartOptions, call: CallContext, draft: Draft): Promise<AgentRun> {
   const { principal } = call;
-  const { agent, used, input, runId, operationId, attachments } = draft;
+  const { agent, used, input, attribution, runId, operationId, attachments } = draft;
   const row = {
     id: runId,
     orgId: principal.orgId,
@@ -141,6 +145,7 @@ async function create(options: RunStartOptions, call: CallContext, draft: Draft)
     agent: used,
     sessionId: input.sessionId ?? newId('ses'),
     endUser: input.endUser,
+    attribution,
     input: input.input,
     attachments,
     history: input.history,

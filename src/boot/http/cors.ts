@@ -23,6 +23,7 @@ const ALLOWED_HEADERS = [
   'X-Request-Id',
   'X-Service-Client',
   'X-Client-Name',
+  'X-Tags',
 ].join(', ');
 const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS';
 const MAX_AGE_SECONDS = 600;

@@ -141,6 +141,12 @@ export function clientOf(request: IncomingMessage): ClientInfo {
   };
 }
 
+/** Several headers are one list. */
+export function tagsHeaderOf({ headers }: IncomingMessage): string | undefined {
+  const given = headers['x-tags'];
+  return Array.isArray(given) ? given.join(',') : given;
+}
+
 /** Jobs keep the trace that made them. */
 function tracedClientOf(request: IncomingMessage): ClientInfo {
   const traceparent = currentTraceparent();
@@ -150,6 +156,7 @@ function tracedClientOf(request: IncomingMessage): ClientInfo {
 /** A call over HTTP. Its AbortSignal is made only on demand, because most calls end without one. */
 class HttpCall implements CallContext {
   readonly client: ClientInfo;
+  readonly tagsHeader: string | undefined;
   keyWindowOpen = true;
   rate: RateState | null = null;
   idempotencyKey: string | null = null;
@@ -162,6 +169,7 @@ class HttpCall implements CallContext {
     { request, response }: { request: IncomingMessage; response: ServerResponse },
   ) {
     this.client = tracedClientOf(request);
+    this.tagsHeader = tagsHeaderOf(request);
     this.gone = new ResponseGone(response);
   }
 

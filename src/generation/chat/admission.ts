@@ -1,5 +1,6 @@
 import { invalid } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
+import { attributionOf } from '../../metering/index.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Metering, TokenPrice } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
@@ -140,8 +141,9 @@ function checkChat(
   if (call.dialect !== undefined) refuseUndoable(body, model);
   const defaultTokens = defaultTokensOf(call, model);
   const further = FurtherParts.of(call, model);
+  const attribution = attributionOf(call, body);
   const read = (readImage: ImageReader) => {
-    const request = readChatRequest(body, { readImage, further, defaultTokens });
+    const request = readChatRequest(body, { readImage, further, defaultTokens, attribution });
     if (more.length > 0) request.texts.push(...more);
     return measured(request, model, tokenizer);
   };
@@ -157,7 +159,12 @@ async function countTokens(
   const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
   const readImage = await createImageReader(call.principal.orgId, body['messages'], options);
   const further = FurtherParts.of(call, model);
-  const request = readChatRequest(body, { readImage, further, defaultTokens: 1 });
+  const request = readChatRequest(body, {
+    readImage,
+    further,
+    defaultTokens: 1,
+    attribution: attributionOf(call, body),
+  });
   request.texts.push(...more);
   return await countPrompt(request, { ...model, contextWindow: null }, tokenizer);
 }
@@ -248,10 +255,11 @@ class Admissions implements ChatAdmission {
       price: priceOf(checked),
       model: checked.model.id,
     };
+    const { attribution } = checked.request;
     return admitCall(
       this.options.metering,
       call,
-      windows ? { endpoint: 'chat', operation } : { operation },
+      windows ? { endpoint: 'chat', operation, attribution } : { operation, attribution },
     ).then((reservation) => {
       const covered = reservation?.coveredTokens ?? checked.promptTokens + checked.maxTokens;
       return {

@@ -1,4 +1,5 @@
 import { invalid } from '../../contract/errors.js';
+import type { Attribution } from '../../metering/metering.types.js';
 import type { Model } from '../../models/models.types.js';
 import type { ChatBody } from '../../providers/index.js';
 import type { FurtherParts, GivenFile } from './documents.js';
@@ -160,6 +161,8 @@ export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
   webSearch: boolean;
   /** Whose parts are still to be filled in. */
   files: readonly GivenFile[];
+  /** Whom the call is counted for. */
+  attribution: Attribution;
 }
 
 export interface ReadingOptions {
@@ -168,6 +171,7 @@ export interface ReadingOptions {
   further: FurtherParts;
   /** The default of `max_tokens`. */
   defaultTokens: number;
+  attribution: Attribution;
 }
 
 /**
@@ -176,7 +180,7 @@ export interface ReadingOptions {
  */
 export function readChatRequest(
   body: Body,
-  { readImage, further, defaultTokens }: ReadingOptions,
+  { readImage, further, defaultTokens, attribution }: ReadingOptions,
 ): ChatRequest {
   const { messages, ...read } = readMessages(body['messages'], { readImage, further });
   const upstreamBody: ChatBody = { messages };
@@ -203,6 +207,7 @@ export function readChatRequest(
       (body['stream_options'] as { include_usage?: unknown } | null | undefined)?.include_usage === true,
     webSearch: body['web_search'] === true,
     files: further.files,
+    attribution,
   };
 }
 

@@ -1,9 +1,9 @@
 import { newId } from '../../contract/ids.js';
 import { ApiError } from '../../contract/errors.js';
-import type { CallContext } from '../../metering/call-context.js';
 import type { Metering } from '../../metering/metering.types.js';
 import { SearchError, WEB_SEARCH_CREDITS } from '../../search/index.js';
 import type { Search, SearchResult } from '../../search/index.js';
+import type { AdmittedChat } from '../chat/admission.js';
 import { admitCall } from '../pipeline/call-admission.js';
 
 /** So many searches an answer may have (beyond 11.7). */
@@ -61,7 +61,8 @@ export class WebSearches {
 
   constructor(
     private readonly options: { search: Search; metering: Metering },
-    private readonly call: CallContext,
+    /** The admitted call that they are made for. */
+    private readonly chat: Pick<AdmittedChat, 'call' | 'request'>,
   ) {}
 
   /** Whether the model may still be offered the tool. */
@@ -80,8 +81,9 @@ export class WebSearches {
     const operationId = newId('op');
     const price = { credits: WEB_SEARCH_CREDITS * 100 };
     try {
-      await admitCall(metering, this.call, {
+      await admitCall(metering, this.chat.call, {
         operation: { id: operationId, kind: 'agent_tool', price, model: null },
+        attribution: this.chat.request.attribution,
       });
     } catch (error) {
       if (error instanceof ApiError) return failed('The search could not be paid for.');
@@ -89,7 +91,8 @@ export class WebSearches {
     }
     try {
       // With an Idempotency-Key the call finishes without its caller, its searches too.
-      const signal = this.call.idempotencyKey === null ? { signal: this.call.signal } : {};
+      const { idempotencyKey, signal: left } = this.chat.call;
+      const signal = idempotencyKey === null ? { signal: left } : {};
       const results = await search.search(query, signal);
       const settled = await metering.settle(operationId, price);
       this.charged += settled.charged.credits ?? 0;

@@ -41,7 +41,7 @@ export abstract class DialectWork<
     readonly turn: Turn,
   ) {
     const { search, metering } = parts.engine.options;
-    this.searches = new WebSearches({ search, metering }, turn.call);
+    this.searches = new WebSearches({ search, metering }, turn.chat);
   }
 
   /** What the answer is kept as for a retry with the call's Idempotency-Key. */

@@ -1,6 +1,7 @@
 import type { CallContext } from '../../metering/call-context.js';
 import { rateOf, tighter } from '../../metering/index.js';
 import type {
+  Attribution,
   Metering,
   OperationRequest,
   RateState,
@@ -21,7 +22,14 @@ export async function admitCall(
     slots,
     endpoint,
     operation,
-  }: { endpoint?: LimitedEndpoint; operation?: OperationRequest; slots?: CallSlots },
+    attribution,
+  }: {
+    endpoint?: LimitedEndpoint;
+    operation?: OperationRequest;
+    /** Whom the operation is counted for. */
+    attribution?: Attribution;
+    slots?: CallSlots;
+  },
 ): Promise<Reservation | null> {
   const { principal, requestId, client, keyWindowOpen: keyWindow } = call;
   const looked = (rate: RateState | null): void => {
@@ -38,6 +46,7 @@ export async function admitCall(
       keyWindow,
       endpoint,
       operation,
+      attribution,
     });
     looked(rate);
     if (operation !== undefined) call.admitted = true;

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import { newId } from '../../contract/ids.js';
 import type { Amounts } from '../../contract/words.js';
+import { attributionOf } from '../../metering/index.js';
 import type { CallContext } from '../../metering/call-context.js';
-import type { Metering, OperationRequest, Settlement } from '../../metering/metering.types.js';
+import type { Attribution, Metering, OperationRequest, Settlement } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { Provider, ProviderRegistry } from '../../providers/index.js';
@@ -52,8 +53,10 @@ async function admit<C extends { model: Model }, V>(
   { call, body }: { call: CallContext; body: Record<string, unknown> },
 ): Promise<{ checked: C; operationId: string }> {
   let checked: C;
+  let attribution: Attribution;
   try {
     checked = await check(call, body);
+    attribution = attributionOf(call, body);
   } catch (fault) {
     await admitCall(metering, call, {});
     throw fault;
@@ -61,6 +64,7 @@ async function admit<C extends { model: Model }, V>(
   const operationId = newId('op');
   await admitCall(metering, call, {
     operation: { id: operationId, kind, price: price(checked), model: checked.model.id },
+    attribution,
   });
   return { checked, operationId };
 }

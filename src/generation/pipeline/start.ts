@@ -6,13 +6,15 @@ import { newId } from '../../contract/ids.js';
 import { endpointOf } from '../../contract/words.js';
 import type { LimitedEndpoint } from '../../contract/words.js';
 import type { Job } from '../../jobs/jobs.types.js';
+import { attributionOf } from '../../metering/index.js';
 import type { CallContext } from '../../metering/call-context.js';
-import type { OperationRequest } from '../../metering/metering.types.js';
+import type { Attribution, OperationRequest } from '../../metering/metering.types.js';
 import type { Model } from '../../models/models.types.js';
 import { admitCall, CallSlots } from './call-admission.js';
 import type { GenerationKind } from '../generation.types.js';
 import type { GenerationOptions } from './pipeline.js';
 import { checkRequest } from './checks.js';
+import type { Checked } from './checks.js';
 
 type StartOptions = Pick<GenerationOptions, 'models' | 'metering' | 'jobs' | 'files' | 'storage' | 'logger'>;
 type AnyKind = GenerationKind<unknown>;
@@ -22,6 +24,7 @@ interface Draft {
   kind: AnyKind;
   model: Model;
   input: unknown;
+  attribution: Attribution;
   jobId: string;
   operationId: string;
   fileIds: string[];
@@ -42,7 +45,7 @@ export function createStarter(
 
   return async (kind, call, body) => {
     const endpoint = endpointOf(kind.name);
-    const checked = checkRequest(kind, body, { models, plan: call.principal.plan, dialect: call.dialect });
+    const checked = checkStart(kind, call, { body, models });
     const { orgId, plan } = call.principal;
     const isFull = storage.fault(orgId, storageLimitOf(plan));
     isFull.catch(() => undefined);
@@ -54,6 +57,7 @@ export function createStarter(
       kind,
       model: checked.model,
       input: checked.input,
+      attribution: checked.attribution,
       jobId: newId('job'),
       operationId: newId('op'),
       fileIds: [],
@@ -67,6 +71,25 @@ export function createStarter(
     const prepared = await prepare(options, call, { draft, full });
     return await admitJob(options, call, { draft: prepared, slots, windows: {} });
   };
+}
+
+type CheckedStart = (Extract<Checked<unknown>, { ok: true }> & { attribution: Attribution }) | Refused;
+type Refused = Extract<Checked<unknown>, { ok: false }>;
+
+/** The request and whom it is counted for. */
+function checkStart(
+  kind: AnyKind,
+  call: CallContext,
+  { body, models }: { body: Record<string, unknown> } & Pick<StartOptions, 'models'>,
+): CheckedStart {
+  const checked = checkRequest(kind, body, { models, plan: call.principal.plan, dialect: call.dialect });
+  if (!checked.ok) return checked;
+  try {
+    return { ...checked, attribution: attributionOf(call, body) };
+  } catch (error) {
+    if (error instanceof ApiError) return { ok: false, fault: error };
+    throw error;
+  }
 }
 
 /** Reads and stores the inputs; those of a refused request are removed. */
@@ -142,7 +165,12 @@ async function reserve(
   { draft, slots, windows }: Admission,
 ): Promise<void> {
   try {
-    await admitCall(options.metering, call, { ...windows, slots, operation: operationOf(draft) });
+    await admitCall(options.metering, call, {
+      ...windows,
+      slots,
+      operation: operationOf(draft),
+      attribution: draft.attribution,
+    });
   } catch (error) {
     await removeInputs(options, call, draft);
     throw error;
