@@ -2324,7 +2324,7 @@ BEGIN
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_responses_append(p_worker text, p_ids text[], p_fences integer[], p_after integer[], p_from integer[], p_to integer[], p_events text[])
- RETURNS SETOF text
+ RETURNS TABLE(id text, cancelling boolean)
  LANGUAGE plpgsql
 AS $function$
 DECLARE
@@ -2339,7 +2339,9 @@ BEGIN
     IF r.sequence = mine.after THEN
       PERFORM penstock_response_append(r, p_events[mine.low:mine.high]);
     END IF;
-    RETURN NEXT mine.id;
+    id := r.id;
+    cancelling := r.cancelling;
+    RETURN NEXT;
   END LOOP;
 END $function$;
 

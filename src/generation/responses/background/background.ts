@@ -112,7 +112,8 @@ async function create(
   log.push({ type: 'response.created', response: response as never });
   log.push({ type: 'response.queued', response: response as never });
   const { items, previousId } = prepared.request;
-  const request: BackgroundRequest = { body: { ...body, model: model.id }, dialect: call.dialect };
+  const { dialect, tagsHeader, sentFor } = call;
+  const request = { body: { ...body, model: model.id }, dialect, tagsHeader, sentFor };
   const row = {
     id,
     orgId,

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { Principal } from '../../../access/access.types.js';
 import { ApiError } from '../../../contract/errors.js';
-import type { Dialect } from '../../../contract/words.js';
 import { isDatabaseAway } from '../../../jobs/index.js';
 import type { Hold, LeasedWork } from '../../../jobs/index.js';
 import type { CallContext } from '../../../metering/call-context.js';
@@ -29,9 +28,8 @@ import type { EndedResponse, ResponseWriter, WorkRow } from './moves.queries.js'
 import { replayed } from './replay.js';
 
 /** What a worker is told of a response's call. */
-export interface BackgroundRequest {
+export interface BackgroundRequest extends Pick<CallContext, 'dialect' | 'tagsHeader' | 'sentFor'> {
   body: Fields;
-  dialect?: Dialect | undefined;
 }
 
 export interface ExecutionParts {
@@ -261,7 +259,7 @@ async function costOf(
 }
 
 function callOf(row: WorkRow, principal: Principal, signal: AbortSignal): CallContext {
-  const { dialect } = JSON.parse(row.request) as BackgroundRequest;
+  const { body: _, ...asked } = JSON.parse(row.request) as BackgroundRequest;
   return {
     principal,
     requestId: row.request_id,
@@ -270,7 +268,7 @@ function callOf(row: WorkRow, principal: Principal, signal: AbortSignal): CallCo
     keyWindowOpen: false,
     rate: null,
     idempotencyKey: null,
-    ...(dialect === undefined ? {} : { dialect }),
+    ...asked,
   };
 }
 
