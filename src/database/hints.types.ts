@@ -8,6 +8,9 @@ export type HintChannel =
   | 'run_event'
   | 'run_pending'
   | 'run_cancel'
+  | 'response_event'
+  | 'response_pending'
+  | 'response_cancel'
   | 'key_invalid'
   | 'org_changed'
   | 'webhook';

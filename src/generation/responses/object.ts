@@ -35,7 +35,7 @@ function ownFields({ id, request, model, tier, createdAt, leftOut }: Identity) {
     object: 'response' as const,
     created_at: createdAt,
     model: model.id,
-    background: false,
+    background: request.background,
     store: request.store,
     previous_response_id: request.previousId,
     metadata: { ...request.metadata, ...(named === null ? {} : { penstock_tools_left_out: named }) },
