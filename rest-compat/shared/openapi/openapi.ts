@@ -105,8 +105,9 @@ function withForms(name: string, schema: JsonSchema): (readonly [string, JsonSch
   return [[name, { ...schema, anyOf: parts.map(([part]) => reference(part)) }], ...parts];
 }
 
-/** A chunk brings a part of a message; tier, usage and citations stand at its end only. */
+/** A chunk brings a part of a message; tier, usage and citations stand at its end only, a sequence over GraphQL alone. */
 const CHUNK_OPTIONAL = [
+  'sequence',
   'role',
   'content',
   'tool_calls',
