@@ -18,6 +18,7 @@ const CHANNELS: Record<HintChannel, true> = {
   run_pending: true,
   run_cancel: true,
   key_invalid: true,
+  key_changed: true,
   org_changed: true,
   webhook: true,
 };

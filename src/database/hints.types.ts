@@ -9,6 +9,7 @@ export type HintChannel =
   | 'run_pending'
   | 'run_cancel'
   | 'key_invalid'
+  | 'key_changed'
   | 'org_changed'
   | 'webhook';
 

@@ -26,8 +26,8 @@ const OF_MESSAGES = /^messages\[(\d+)\]/;
 /** Steps 5 and 6 of decisions 1, what is stored read. @throws ApiError */
 async function prepare(parts: ResponseParts, call: CallContext, body: Fields): Promise<Prepared> {
   const { models, providers, search } = parts.engine.options;
-  const { orgId, plan } = call.principal;
-  const model = modelFor(body, { models, plan, type: 'chat' });
+  const { orgId } = call.principal;
+  const model = modelFor(body, { models, caller: call.principal, type: 'chat' });
   const request = readResponse(body);
   const provider = providers.find(model.upstream?.providerId ?? '');
   const isNative = provider?.dialects?.responses !== undefined;
