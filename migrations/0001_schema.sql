@@ -88,4 +88,6 @@
 \ir current/knowledge/knowledge_files.sql
 \ir current/knowledge/knowledge_chunks.sql
 
+\ir current/responses/response_events.sql
 \ir current/responses/responses.sql
+\ir current/responses/background.sql

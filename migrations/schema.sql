@@ -597,7 +597,7 @@ CREATE TABLE outbox (
   event jsonb NOT NULL,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   CONSTRAINT outbox_pkey PRIMARY KEY (id),
-  CONSTRAINT outbox_topic_check CHECK ((topic = ANY (ARRAY['jobs'::text, 'agents'::text, 'events'::text])))
+  CONSTRAINT outbox_topic_check CHECK ((topic = ANY (ARRAY['jobs'::text, 'agents'::text, 'responses'::text, 'events'::text])))
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=70);
 ALTER TABLE outbox ENABLE ROW LEVEL SECURITY;
 ALTER TABLE outbox FORCE ROW LEVEL SECURITY;
@@ -636,6 +636,21 @@ CREATE UNLOGGED TABLE rate_windows (
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=25, toast_tuple_target=8160);
 GRANT DELETE, INSERT, SELECT, UPDATE ON rate_windows TO penstock_system;
 
+CREATE TABLE response_events (
+  response_id text COLLATE "C" NOT NULL,
+  org_id text NOT NULL,
+  first integer NOT NULL,
+  last integer NOT NULL,
+  events text[] NOT NULL,
+  CONSTRAINT response_events_pkey PRIMARY KEY (response_id, last)
+);
+ALTER TABLE response_events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE response_events FORCE ROW LEVEL SECURITY;
+CREATE POLICY response_events_system ON response_events FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY response_events_tenant ON response_events FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON response_events TO penstock_system;
+GRANT DELETE, SELECT ON response_events TO penstock_tenant;
+
 CREATE TABLE responses (
   id text NOT NULL,
   org_id text NOT NULL,
@@ -647,13 +662,29 @@ CREATE TABLE responses (
   response text NOT NULL,
   input text NOT NULL,
   item_ids text[] NOT NULL,
+  request text,
+  request_id text,
+  client jsonb,
+  prompt_tokens integer,
+  max_tokens integer,
+  idempotency_key text,
+  fingerprint text,
+  sequence integer DEFAULT 0 NOT NULL,
+  event_bytes bigint DEFAULT 0 NOT NULL,
+  cancelling boolean DEFAULT false NOT NULL,
+  fence integer DEFAULT 0 NOT NULL,
+  worker_id text,
+  lease_until timestamp with time zone,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   CONSTRAINT responses_pkey PRIMARY KEY (id),
   CONSTRAINT responses_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'in_progress'::text, 'completed'::text, 'incomplete'::text, 'failed'::text, 'cancelled'::text])))
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 CREATE INDEX responses_by_age ON public.responses USING btree (created_at);
+CREATE UNIQUE INDEX responses_by_key ON public.responses USING btree (org_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX responses_by_org ON public.responses USING btree (org_id, id);
 CREATE INDEX responses_items ON public.responses USING gin (item_ids);
+CREATE INDEX responses_queue ON public.responses USING btree (org_id, id) WHERE ((status = ANY (ARRAY['queued'::text, 'in_progress'::text])) AND (worker_id IS NULL));
+CREATE INDEX responses_worked ON public.responses USING btree (org_id, id) WHERE ((status = ANY (ARRAY['queued'::text, 'in_progress'::text])) AND (worker_id IS NOT NULL));
 ALTER TABLE responses ENABLE ROW LEVEL SECURITY;
 ALTER TABLE responses FORCE ROW LEVEL SECURITY;
 CREATE POLICY responses_system ON responses FOR ALL TO penstock_system USING (true) WITH CHECK (true);
@@ -2195,15 +2226,200 @@ BEGIN
   RETURN penstock_settle_many(ARRAY[ROW(p_operation_id, NULL, NULL)::settlement_ending])::jsonb #> '{items,0,0}' = '1';
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_response_append(r responses, p_events text[])
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  last int := r.sequence + cardinality(p_events);
+BEGIN
+  IF cardinality(p_events) = 0 THEN
+    RETURN last;
+  END IF;
+  INSERT INTO response_events (response_id, org_id, first, last, events)
+    VALUES (r.id, r.org_id, r.sequence + 1, last, p_events);
+  UPDATE responses q SET sequence = last WHERE q.id = r.id;
+  PERFORM penstock_emit('responses', r.id, penstock_event('response.events', r.org_id,
+      jsonb_build_object('responseId', r.id, 'first', r.sequence + 1, 'events', to_jsonb(p_events)))
+    || jsonb_build_object('sequence', last));
+  PERFORM pg_notify('penstock_response_event', r.id || ':' || last);
+  RETURN last;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_response_cancel(p_org text, p_id text, p_response text, p_sequence integer, p_event text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  r responses;
+BEGIN
+  SELECT * INTO r FROM responses q WHERE q.id = p_id AND q.org_id = p_org FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  ELSIF r.status NOT IN ('queued', 'in_progress') THEN
+    RETURN false;
+  ELSIF r.status = 'queued' AND r.sequence = p_sequence THEN
+    PERFORM penstock_response_finish(r, 'cancelled', p_response, '{}', ARRAY[p_event], NULL, NULL, NULL);
+  ELSE
+    UPDATE responses q SET cancelling = true WHERE q.id = p_id;
+    PERFORM pg_notify('penstock_response_cancel', p_id);
+    PERFORM pg_notify('penstock_response_pending', '');
+  END IF;
+  RETURN true;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_response_create(p jsonb, p_response text, p_input text, p_request text, p_item_ids text[], p_events text[])
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  r responses;
+BEGIN
+  INSERT INTO responses (id, org_id, key_id, user_id, status, model, previous_id, response, input, item_ids, request, request_id, client,
+      prompt_tokens, max_tokens, idempotency_key, fingerprint)
+    VALUES (p ->> 'id', p ->> 'orgId', p ->> 'keyId', p ->> 'userId', 'queued', p ->> 'model', p ->> 'previousId', p_response, p_input,
+      p_item_ids, p_request, p ->> 'requestId', p -> 'client', (p ->> 'promptTokens')::int, (p ->> 'maxTokens')::int, p ->> 'key',
+      p ->> 'fingerprint')
+    ON CONFLICT (org_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+    RETURNING * INTO r;
+  IF r.id IS NULL THEN
+    RETURN (SELECT q.id FROM responses q WHERE q.org_id = p ->> 'orgId' AND q.idempotency_key = p ->> 'key');
+  END IF;
+  PERFORM penstock_attach(p ->> 'operationId', NULL);
+  IF p ->> 'boundTo' IS NOT NULL THEN
+    PERFORM penstock_idempotency_bind(p ->> 'boundTo', r.id);
+  END IF;
+  PERFORM penstock_response_append(r, p_events);
+  PERFORM pg_notify('penstock_response_pending', '');
+  RETURN r.id;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_response_end(p_worker text, p_id text, p_fence integer, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  r responses;
+BEGIN
+  SELECT * INTO r FROM responses q WHERE q.id = p_id AND q.worker_id = p_worker AND q.fence = p_fence FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM penstock_response_finish(r, p_status, p_response, p_item_ids, p_events, p_amounts, p_event, p_trace);
+  RETURN true;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_response_finish(r responses, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  bytes bigint;
+BEGIN
+  PERFORM penstock_response_append(r, p_events);
+  SELECT COALESCE(sum(octet_length(e)), 0) INTO bytes FROM response_events b CROSS JOIN LATERAL unnest(b.events) e
+    WHERE b.response_id = r.id;
+  UPDATE responses q SET status = p_status, response = p_response, item_ids = q.item_ids || p_item_ids, request = NULL, worker_id = NULL,
+      lease_until = NULL, event_bytes = bytes
+    WHERE q.id = r.id;
+  UPDATE stored_bytes s SET bytes = s.bytes + bytes_of.n
+    FROM (SELECT bytes + octet_length(p_response) - octet_length(r.response) AS n) bytes_of
+    WHERE s.org_id = r.org_id AND s.part = 9 + (hashtext(r.id) & 7);
+  IF p_amounts IS NULL THEN
+    PERFORM penstock_release('op_' || substr(r.id, 6));
+  ELSE
+    PERFORM penstock_settle('op_' || substr(r.id, 6), p_amounts);
+    IF p_event IS NOT NULL THEN
+      PERFORM penstock_emit('events', r.org_id, penstock_event(p_event ->> 'type', r.org_id, p_event -> 'data'), p_trace);
+    END IF;
+  END IF;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_responses_append(p_worker text, p_ids text[], p_fences integer[], p_after integer[], p_from integer[], p_to integer[], p_events text[])
+ RETURNS TABLE(id text, cancelling boolean)
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mine record;
+  r responses;
+BEGIN
+  FOR mine IN
+    SELECT * FROM unnest(p_ids, p_fences, p_after, p_from, p_to) AS m (id, fence, after, low, high) ORDER BY m.id COLLATE "C"
+  LOOP
+    SELECT * INTO r FROM responses q WHERE q.id = mine.id AND q.worker_id = p_worker AND q.fence = mine.fence FOR UPDATE;
+    CONTINUE WHEN NOT FOUND;
+    IF r.sequence = mine.after THEN
+      PERFORM penstock_response_append(r, p_events[mine.low:mine.high]);
+    END IF;
+    id := r.id;
+    cancelling := r.cancelling;
+    RETURN NEXT;
+  END LOOP;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_responses_claim(p_worker text, p_slots integer, p_newcomers integer, p_lease_ms integer)
+ RETURNS SETOF responses
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  places int;
+BEGIN
+  FOR pass IN 1 .. 2 LOOP
+    places := CASE pass WHEN 1 THEN p_slots ELSE p_newcomers END;
+    CONTINUE WHEN places <= 0;
+    RETURN QUERY
+      WITH RECURSIVE waiting AS (
+        (SELECT w.org_id FROM responses w WHERE w.status IN ('queued', 'in_progress') AND w.worker_id IS NULL ORDER BY w.org_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT w.org_id FROM responses w
+            WHERE w.status IN ('queued', 'in_progress') AND w.worker_id IS NULL AND w.org_id > o.org_id ORDER BY w.org_id LIMIT 1)
+          FROM waiting o WHERE o.org_id IS NOT NULL
+      ), worked AS MATERIALIZED (
+        SELECT w.org_id, count(*) AS n FROM responses w
+        WHERE w.status IN ('queued', 'in_progress') AND w.worker_id IS NOT NULL GROUP BY w.org_id
+      ), candidates AS (
+        SELECT c.id, COALESCE(w.n, 0) + c.nth AS nth
+        FROM waiting o LEFT JOIN worked w ON w.org_id = o.org_id
+        CROSS JOIN LATERAL (
+          SELECT q.id, row_number() OVER (ORDER BY q.id) AS nth FROM responses q
+          WHERE q.status IN ('queued', 'in_progress') AND q.worker_id IS NULL AND q.org_id = o.org_id
+          ORDER BY q.id LIMIT CASE pass WHEN 1 THEN 2 * places + 8 ELSE 1 END) c
+        WHERE o.org_id IS NOT NULL AND (pass = 1 OR w.n IS NULL)
+      ), picked AS MATERIALIZED (
+        SELECT q.id FROM candidates c JOIN responses q ON q.id = c.id AND q.status IN ('queued', 'in_progress') AND q.worker_id IS NULL
+        ORDER BY c.nth, c.id LIMIT places FOR UPDATE OF q SKIP LOCKED
+      )
+      UPDATE responses r SET status = 'in_progress', fence = r.fence + 1, worker_id = p_worker,
+          lease_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+        FROM picked WHERE r.id = picked.id RETURNING r.*;
+  END LOOP;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_responses_give_back(p_worker text, p_ids text[], p_fences integer[])
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN QUERY
+    WITH held AS (
+      SELECT r.id FROM responses r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
+      WHERE r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
+    )
+    UPDATE responses r SET worker_id = NULL, lease_until = NULL, fence = r.fence + 1
+    FROM held WHERE r.id = held.id RETURNING r.id;
+  PERFORM pg_notify('penstock_response_pending', '');
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_responses_gone()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 BEGIN
   INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
-    SELECT g.org_id, 9 + (hashtext(g.id) & 7), -sum(octet_length(g.response) + octet_length(g.input)), -count(*) FROM gone g
+    SELECT g.org_id, 9 + (hashtext(g.id) & 7), -sum(octet_length(g.response) + octet_length(g.input) + g.event_bytes), -count(*) FROM gone g
     GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
+  DELETE FROM response_events e USING gone g WHERE e.response_id = g.id;
   RETURN NULL;
 END $function$;
 
@@ -2217,6 +2433,35 @@ BEGIN
     GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
   RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_responses_renew(p_worker text, p_ids text[], p_fences integer[], p_lease_ms integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
+  RETURN QUERY
+    WITH held AS (
+      SELECT r.id FROM responses r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
+      WHERE r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
+    )
+    UPDATE responses r SET lease_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+    FROM held WHERE r.id = held.id RETURNING r.id;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_responses_sweep()
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  WITH lost AS (
+    SELECT r.id FROM responses r
+    WHERE r.status IN ('queued', 'in_progress') AND r.worker_id IS NOT NULL AND r.lease_until < clock_timestamp()
+    ORDER BY r.id LIMIT 200 FOR UPDATE OF r SKIP LOCKED
+  )
+  UPDATE responses r SET worker_id = NULL, lease_until = NULL, fence = r.fence + 1 FROM lost WHERE r.id = lost.id;
+  RETURN EXISTS (SELECT FROM responses r WHERE r.status IN ('queued', 'in_progress') AND r.worker_id IS NULL);
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_run_advance(p_worker text, p_id text, p_fence integer, p jsonb)

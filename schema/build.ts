@@ -25,7 +25,7 @@ import { MusicResolver } from './music/music.resolver.js';
 import { OrganizationResolver, ViewerResolver } from './organization/organization.resolver.js';
 import { QuotaResolver } from './quota/quota.resolver.js';
 import { RerankResolver } from './rerank/rerank.resolver.js';
-import { ResponseResolver } from './response/response.resolver.js';
+import { ResponseProgressResolver, ResponseResolver } from './response/response.resolver.js';
 import { StorageResolver } from './storage/storage.resolver.js';
 import { SpeechResolver } from './speech/speech.resolver.js';
 import { TranscriptionResolver } from './transcription/transcription.resolver.js';
@@ -56,6 +56,7 @@ const schemaResolvers: ResolverClass[] = [
   OrganizationResolver,
   QuotaResolver,
   RerankResolver,
+  ResponseProgressResolver,
   ResponseResolver,
   StorageResolver,
   SpeechResolver,

@@ -18,7 +18,7 @@ import type {
   ModerationService,
   RerankService,
 } from './generation/generation.types.js';
-import type { MessageService, ResponseService } from './generation/index.js';
+import type { MessageService, ResponseEvents, ResponseService } from './generation/index.js';
 import type { JobEvents, JobService } from './jobs/jobs.types.js';
 import type { Metering } from './metering/metering.types.js';
 import type { StreamLimits } from './metering/index.js';
@@ -52,6 +52,7 @@ export interface Services {
   jobEvents: JobEvents;
   chat: ChatService;
   responses: ResponseService;
+  responseEvents: ResponseEvents;
   messages: MessageService;
   embeddings: EmbeddingService;
   rerank: RerankService;

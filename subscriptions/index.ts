@@ -2,6 +2,7 @@ export { ChatSubscriptionResolver } from './chat.resolver.js';
 export { createJobHub, type JobHub, type JobHubDependencies } from './job-events.js';
 export { JobSubscriptionResolver } from './job.resolver.js';
 export { MessageSubscriptionResolver } from './message.resolver.js';
+export { createResponseHub, type ResponseHub } from './response-events.js';
 export { ResponseSubscriptionResolver } from './response.resolver.js';
 export { createRunHub, type RunHub } from './run-events.js';
 export { AgentRunSubscriptionResolver } from './run.resolver.js';

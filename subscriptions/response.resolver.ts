@@ -1,10 +1,13 @@
-import { Arg, Resolver, Root, Subscription, type SubscribeResolverData } from 'type-graphql';
+import { Arg, ID, Int, Resolver, Root, Subscription, type SubscribeResolverData } from 'type-graphql';
 import {
   Metered,
   parseResponseEvent,
+  parseResponseProgress,
   responseBody,
   ResponseEvent,
   ResponseInput,
+  ResponseProgress,
+  Scope,
   type GraphqlContext,
 } from '../schema/index.js';
 
@@ -14,8 +17,24 @@ type Subscribing = SubscribeResolverData<unknown, { input: ResponseInput }, Grap
 async function streamResponse({ args, context }: Subscribing): Promise<AsyncIterable<string>> {
   const { call, services, body } = context;
   call.dialect ??= 'responses';
-  const { events } = await services.responses.stream(call, body ?? responseBody(args.input));
+  const asked = body ?? responseBody(args.input);
+  if (asked['background'] === true) {
+    const id = await services.responses.start(call, asked);
+    return await services.responseEvents.follow({ principal: call.principal, id, after: 0 });
+  }
+  const { events } = await services.responses.stream(call, asked);
   return events;
+}
+
+interface Following {
+  id: string;
+  after?: number | null;
+}
+
+function followResponse({ args, context }: SubscribeResolverData<unknown, Following, GraphqlContext>) {
+  const { call, services } = context;
+  const { id, after } = args;
+  return services.responseEvents.follow({ principal: call.principal, id, after: after ?? undefined });
 }
 
 @Resolver()
@@ -31,5 +50,23 @@ export class ResponseSubscriptionResolver {
     @Arg('input', () => ResponseInput, { description: 'What to answer, and how.' }) _input: ResponseInput,
   ): ResponseEvent {
     return parseResponseEvent(event);
+  }
+
+  @Scope('chat')
+  @Subscription(() => ResponseProgress, {
+    subscribe: followResponse,
+    description:
+      'The events of a response that is worked on without its caller. Without `after` the first item is the latest event. With `after` only the events after that one are sent (0: all events). It completes after the last event.',
+  })
+  responseEvents(
+    @Root() event: string,
+    @Arg('id', () => ID, { description: 'Id of the response.' }) id: string,
+    @Arg('after', () => Int, {
+      nullable: true,
+      description: 'The sequence of the last event that you received.',
+    })
+    _after?: number,
+  ): ResponseProgress {
+    return parseResponseProgress(id, event);
   }
 }

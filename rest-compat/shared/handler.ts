@@ -162,7 +162,15 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
     return sendWithCommonHeaders(response, { requestId: call.requestId, rate }, answer);
   }
   edge.addCommonHeaders(response);
-  if (streams) return streamChat({ options, rest, response, idempotent });
+  if (streams) {
+    // What follows something that goes on without its reader counts as an open stream.
+    const leave = endpoint.route.streamArguments ? options.holdStream(call) : () => undefined;
+    try {
+      return await streamChat({ options, rest, response, idempotent });
+    } finally {
+      leave();
+    }
+  }
   if (idempotent && endpoint.route.raw !== 'run')
     return sendOnce({ edge, response, request: idempotent, answer: () => answerOrRefuse(options, rest) });
   const leave = options.holdStream(call);

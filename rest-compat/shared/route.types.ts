@@ -106,6 +106,12 @@ export interface Route {
   operation?: WrittenOperation;
   /** The subscription that streams the same call (`stream: true`). Its source events are JSON texts, and are written as they are. */
   streamOperation?: string;
+  /**
+   * Escape hatch: the arguments of `streamOperation` where the row has no body, from the path's values and the query string. @throws ApiError
+   */
+  streamArguments?(values: Record<string, unknown>, query: string): Record<string, unknown>;
+  /** How the source events of a stream are written, where `read` does not say it. */
+  events?(): EventWriter;
   /** By REST name: path and query parameters. */
   parameters?: Record<string, ParameterHint>;
   /** For paths whose segments are not variables one by one. */

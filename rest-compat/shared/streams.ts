@@ -86,9 +86,11 @@ async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void>
   await (whole ? run.finish(head) : run.abandon(500));
 }
 
-function chatEvents({ options, rest }: Streaming): Promise<OpenedStream> {
-  const { endpoint, context, call } = rest;
-  return opened(endpoint.stream?.subscribe({}, context) ?? toldEvents(options, rest), call);
+async function chatEvents({ options, rest }: Streaming): Promise<OpenedStream> {
+  const { endpoint, context, call, query } = rest;
+  const { streamArguments } = endpoint.route;
+  const values = streamArguments ? streamArguments(await bindOrRefuse(options, rest), query) : {};
+  return await opened(endpoint.stream?.subscribe(values, context) ?? toldEvents(options, rest), call);
 }
 
 /** The events of an answer that its document gives whole. */
@@ -108,7 +110,8 @@ async function carryChat(
   const { events, isLate } = started ?? (await chatEvents(work));
   setRate(response, await rateFor(options.edge, rest.call));
   for (const [name, value] of Object.entries(rest.call.answerHeaders ?? {})) response.setHeader(name, value);
-  const writer = rest.asked?.events?.() ?? (rest.asked?.told ? toldWriter(rest) : chunkWriter(rest));
+  const own = rest.asked?.events?.() ?? rest.endpoint.route.events?.();
+  const writer = own ?? (rest.asked?.told ? toldWriter(rest) : chunkWriter(rest));
   return carry({
     response,
     events,

@@ -1,4 +1,11 @@
-import { JOB_EVENT_TYPES, object, RUN_EVENT_DATA, WEBHOOK_EVENT_DATA, WEBHOOK_TEST_DATA } from './events.js';
+import {
+  JOB_EVENT_TYPES,
+  object,
+  RESPONSE_EVENT_DATA,
+  RUN_EVENT_DATA,
+  WEBHOOK_EVENT_DATA,
+  WEBHOOK_TEST_DATA,
+} from './events.js';
 import type { EventSchema } from './events.js';
 
 interface MessageSpec {
@@ -17,7 +24,7 @@ function envelope({ type, data, numbered }: MessageSpec): EventSchema {
           sequence: {
             type: 'integer',
             minimum: 1,
-            description: 'Counts from 1 for each job or run, without a hole.',
+            description: 'Counts from 1 for each job, run or response, without a hole.',
           },
         }
       : {}),
@@ -92,10 +99,11 @@ interface Specs {
   webhooks: MessageSpec[];
   jobs: MessageSpec[];
   agents: MessageSpec[];
+  responses: MessageSpec[];
   events: MessageSpec[];
 }
 
-function channels({ jobs, agents, events, webhooks }: Specs): Record<string, unknown> {
+function channels({ jobs, agents, responses, events, webhooks }: Specs): Record<string, unknown> {
   const kafka = { parameters: { prefix: { description: 'KAFKA_PREFIX.', default: 'penstock' } } };
   return {
     jobs: channel({
@@ -110,6 +118,14 @@ function channels({ jobs, agents, events, webhooks }: Specs): Record<string, unk
       address: '{prefix}.agents',
       description: 'What happens in agent runs. Key: run id; in order within a run.',
       specs: agents,
+      extra: kafka,
+    }),
+    responses: channel({
+      prefix: 'responses',
+      address: '{prefix}.responses',
+      description:
+        'Events of responses that are worked on without their callers, in batches as they are shown. Key: response id; in order within a response.',
+      specs: responses,
       extra: kafka,
     }),
     events: channel({
@@ -145,6 +161,7 @@ export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
   const numbered = (type: string, data: EventSchema): MessageSpec => ({ type, data, numbered: true });
   const jobs = JOB_EVENT_TYPES.map((type) => numbered(type, job));
   const agents = Object.entries(RUN_EVENT_DATA).map(([type, data]) => numbered(type, data));
+  const responses = Object.entries(RESPONSE_EVENT_DATA).map(([type, data]) => numbered(type, data));
   const events = Object.entries(WEBHOOK_EVENT_DATA).map(([type, data]) => ({ type, data, numbered: false }));
   const webhooks = [...events, { type: 'webhook.test', data: WEBHOOK_TEST_DATA, numbered: false }];
   return {
@@ -157,9 +174,9 @@ export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
       license: { name: 'MIT' },
     },
     defaultContentType: 'application/json',
-    channels: channels({ jobs, agents, events, webhooks }),
+    channels: channels({ jobs, agents, responses, events, webhooks }),
     operations: Object.fromEntries(
-      ['jobs', 'agents', 'events', 'deadLetters', 'webhooks'].map((name) => [
+      ['jobs', 'agents', 'responses', 'events', 'deadLetters', 'webhooks'].map((name) => [
         `send_${name}`,
         { action: 'send', channel: { $ref: `#/channels/${name}` } },
       ]),
@@ -168,6 +185,7 @@ export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
       messages: {
         ...messages('jobs', jobs, KAFKA_HEADERS),
         ...messages('agents', agents, KAFKA_HEADERS),
+        ...messages('responses', responses, KAFKA_HEADERS),
         ...messages('events', events, KAFKA_HEADERS),
         ...messages('webhooks', webhooks, WEBHOOK_HEADERS),
         dead_letter: { name: 'dead letter', headers: LETTER_HEADERS, payload: {} },

@@ -109,6 +109,23 @@ export const RUN_EVENT_DATA: Record<string, EventSchema> = {
   'run.cancelled': ofRun('cancelled', { error: { const: 'Cancelled' } }),
 };
 
+/** `data` of each message on the responses topic. */
+export const RESPONSE_EVENT_DATA: Record<string, EventSchema> = {
+  'response.events': object({
+    responseId: id('resp_01jd0000000000000000000000'),
+    first: {
+      type: 'integer',
+      minimum: 1,
+      description: 'Number of the first of them; `sequence` is that of the last.',
+    },
+    events: {
+      type: 'array',
+      items: text,
+      description: 'Events of the Responses convention in order, each as the text of its JSON.',
+    },
+  }),
+};
+
 /** `data` of what `POST /webhooks/{id}/test` sends. */
 export const WEBHOOK_TEST_DATA: EventSchema = object({ webhookId: id('whk_01jd0000000000000000000000') });
 

@@ -65,6 +65,12 @@ export class ResponseInput {
   @Field(() => Boolean, { nullable: true, description: 'Whether the response is kept; default true.' })
   store?: boolean | null;
 
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Whether it is answered at once and worked on without its caller, as by `startResponse`.',
+  })
+  background?: boolean | null;
+
   @Field(() => ID, { nullable: true, description: 'A stored response that this one goes on from.' })
   previousResponseId?: string | null;
 }

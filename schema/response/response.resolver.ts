@@ -1,9 +1,18 @@
-import { Arg, Ctx, ID, Int, Mutation, Query, Resolver } from 'type-graphql';
+import { Arg, Ctx, FieldResolver, ID, Int, Mutation, Query, Resolver, Root } from 'type-graphql';
 import type { GraphqlContext } from '../context.js';
 import { Metered, Scope } from '../guard.js';
 import { ResponseInput } from './response.input.js';
 import { parseResponse, responseBody } from './response.shape.js';
-import { DeletedResponse, Response, ResponseInputItems } from './response.type.js';
+import {
+  DeletedResponse,
+  Response,
+  ResponseConnection,
+  ResponseInputItems,
+  ResponseProgress,
+} from './response.type.js';
+import { After, checkFirst, First, toConnection } from '../connection.js';
+import type { Connection } from '../connection.js';
+import { ResponseStatus } from '../enums.js';
 
 const THE_ID = { description: 'Its id.' };
 
@@ -27,6 +36,44 @@ export class ResponseResolver {
       // Other fields of the same operation have the defaults of their own form.
       if (dialect === undefined) delete call.dialect;
     }
+  }
+
+  @Metered('chat')
+  @Mutation(() => Response, {
+    description:
+      'Starts a response that is worked on without its caller. Follow it by `responseEvents(id:, after: 0)`.',
+  })
+  async startResponse(
+    @Ctx() { call, services, body }: GraphqlContext,
+    @Arg('input', () => ResponseInput, { description: 'What to answer, and how.' }) input: ResponseInput,
+    @Arg('idempotencyKey', () => String, {
+      nullable: true,
+      description: 'A name of your own: who uses it again gets the response that the first call made.',
+    })
+    idempotencyKey?: string | null,
+  ): Promise<Response> {
+    const { dialect } = call;
+    call.dialect = 'responses';
+    try {
+      const id = await services.responses.start(call, body ?? responseBody(input), idempotencyKey ?? null);
+      return parseResponse(await services.responses.get(call.principal.orgId, id));
+    } finally {
+      if (dialect === undefined) delete call.dialect;
+    }
+  }
+
+  @Scope('chat')
+  @Query(() => ResponseConnection, { description: "The organisation's stored responses, newest first." })
+  async responses(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('status', () => ResponseStatus, { nullable: true, description: 'Only responses in this state.' })
+    status: string | null | undefined,
+    @First() first: number | null,
+    @After() after: string | null | undefined,
+  ): Promise<Connection<Response>> {
+    const query = { status, first: checkFirst(first), after };
+    const { texts, nextCursor } = await services.responses.list(call.principal.orgId, query);
+    return toConnection({ nodes: texts.map(parseResponse), nextCursor }, after);
   }
 
   @Scope('chat')
@@ -76,5 +123,16 @@ export class ResponseResolver {
     @Arg('id', () => ID, THE_ID) id: string,
   ): Promise<Response> {
     return parseResponse(await services.responses.cancel(call.principal.orgId, id));
+  }
+}
+
+@Resolver(() => ResponseProgress)
+export class ResponseProgressResolver {
+  @FieldResolver(() => Response, { description: 'The response as it is now.' })
+  async response(
+    @Root() { id }: ResponseProgress,
+    @Ctx() { call, services }: GraphqlContext,
+  ): Promise<Response> {
+    return parseResponse(await services.responses.get(call.principal.orgId, id));
   }
 }

@@ -1,6 +1,6 @@
 import { contractNames } from '../names.js';
 import type { ResponseInput } from './response.input.js';
-import type { Response, ResponseEvent } from './response.type.js';
+import type { Response, ResponseEvent, ResponseProgress } from './response.type.js';
 
 type Fields = Record<string, unknown>;
 
@@ -62,4 +62,10 @@ export function parseResponse(json: string): Response {
 export function parseResponseEvent(json: string): ResponseEvent {
   const event = JSON.parse(json) as { type: string; sequence_number: number };
   return { sequenceNumber: event.sequence_number, type: event.type, event };
+}
+
+/** The same of a response that is worked on without its caller. */
+export function parseResponseProgress(id: string, json: string): ResponseProgress {
+  const { sequenceNumber, type, event } = parseResponseEvent(json);
+  return { id, sequence: sequenceNumber + 1, type, event };
 }

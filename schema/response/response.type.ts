@@ -1,5 +1,6 @@
 import { Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import { ResponseStatus } from '../enums.js';
+import { connectionType } from '../connection.js';
 import { DateTime, Json } from '../scalars.js';
 
 @ObjectType({ simpleResolvers: true, description: 'Tokens of a response, and its charge.' })
@@ -57,6 +58,23 @@ export class Response {
 
   @Field(() => Json, { description: 'The whole, in the form of the convention.' })
   object!: unknown;
+}
+
+export const ResponseConnection = connectionType('Response', () => Response);
+
+@ObjectType({ description: 'An event of a response that is worked on without its caller.' })
+export class ResponseProgress {
+  @Field(() => Int, { description: 'From 1, without a hole: pass it as `after` to go on from here.' })
+  sequence!: number;
+
+  @Field(() => String, { description: 'Such as `response.output_text.delta`.' })
+  type!: string;
+
+  @Field(() => Json, { description: 'The event, in the form of the convention.' })
+  event!: unknown;
+
+  /** Of the response. */
+  id!: string;
 }
 
 @ObjectType({ simpleResolvers: true, description: 'An event of a response as it comes.' })

@@ -32,7 +32,7 @@ import { createStreamLimits } from '../metering/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
 import { createSecretBox, createWebhookService } from '../webhooks/index.js';
-import { createJobHub, type JobHub } from '../../subscriptions/index.js';
+import { createJobHub, createResponseHub, type JobHub, type ResponseHub } from '../../subscriptions/index.js';
 import { openAgents, type Agents } from './agents.js';
 import { createKnowledgeService, createMemoryService } from '../agents/index.js';
 import type { Closers } from './closers.js';
@@ -43,6 +43,7 @@ export interface Composition {
   services: Services;
   handlers: JobHandler[];
   hub: JobHub;
+  responseHub: ResponseHub;
   /** Ends all long polls: each is answered with the job's current state. */
   endPolls(): void;
   agents: Agents;
@@ -71,6 +72,14 @@ export async function compose(
   const secrets = secretBoxOf(foundation);
   const engine = createChatEngine({ ...shared, search, documents: knowledge });
   const seal = createCarriedSeal(signingOf(foundation));
+  const responses = createResponseService({
+    database,
+    engine,
+    store: createResponseStore({ database, storage }),
+    seal,
+  });
+  const responseHub = await createResponseHub({ responses, hints: database.hints, bus, logger });
+  closers.add('the hub of responses', () => responseHub.close());
   const services: Services = {
     ...agents.services,
     ...accessServices(foundation),
@@ -90,11 +99,8 @@ export async function compose(
     jobs,
     jobEvents: hub,
     chat: createChatService(engine.options, engine),
-    responses: createResponseService({
-      engine,
-      store: createResponseStore({ database, storage }),
-      seal,
-    }),
+    responses,
+    responseEvents: responseHub,
     messages: createMessageService({ engine, seal }),
     embeddings: createEmbeddingService(shared),
     rerank: createRerankService(shared),
@@ -102,7 +108,7 @@ export async function compose(
     generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };
   const handlers = jobHandlersOf(kinds, { models, providers });
-  return { services, handlers, hub, endPolls: () => jobs.drain(), agents, egress, secrets };
+  return { services, handlers, hub, responseHub, endPolls: () => jobs.drain(), agents, egress, secrets };
 }
 
 /** Organisations, their keys and their people. */

@@ -81,6 +81,7 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
     faces?.ws.drain();
     composition.hub.drain();
     composition.agents.hub.drain();
+    composition.responseHub.drain();
     const drained = server.drain({
       timeoutMs: DRAIN_TIMEOUT_MS,
       busy: () => faces?.ws.busy ?? false,
@@ -146,12 +147,22 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
     ...(tracer && { observe: observeRuns(tracer) }),
   });
   runs.start();
+  const { authenticator } = foundation;
+  const responses = composition.services.responses.worker({
+    refresh: (principal) => authenticator.refresh(principal),
+  });
+  responses.start();
   const reader = createKnowledgeWorker({ database, files: files.service, logger });
   reader.start();
   return async () => {
     const graceMs = DRAIN_TIMEOUT_MS;
     const stoppedBy = performance.now() + graceMs;
-    await Promise.all([worker.stop({ graceMs }), runs.stop({ graceMs }), reader.stop()]);
+    await Promise.all([
+      worker.stop({ graceMs }),
+      runs.stop({ graceMs }),
+      responses.stop({ graceMs }),
+      reader.stop(),
+    ]);
     // A webhook's receiver may be slow. An attempt that is cut off here is repeated by another process.
     const left = sleep(Math.max(0, stoppedBy - performance.now()), undefined, { ref: false });
     await Promise.race([deliveries.land(), left]);

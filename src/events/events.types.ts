@@ -1,5 +1,5 @@
 /** Topics without their prefix (`KAFKA_PREFIX`, default `penstock`): ADR 8. */
-export type Topic = 'jobs' | 'agents' | 'events';
+export type Topic = 'jobs' | 'agents' | 'responses' | 'events';
 
 /** One message on a topic; the value of its Kafka message is this as JSON (decisions 6, "Kafka messages"). */
 export interface EventEnvelope {

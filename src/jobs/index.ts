@@ -21,3 +21,5 @@ export { createJobService } from './job.service.js';
 export { isFinished, JOB_TRANSITIONS } from './job.transitions.js';
 export { createJobWorker } from './job.worker.js';
 export type { JobWorker, JobWorkerOptions } from './job.worker.js';
+export { createLeaseWorker, isDatabaseAway } from './lease.worker.js';
+export type { Claiming, Hold, LeasedWork, LeaseMoves, LeaseTimes, LeaseWorker } from './lease.worker.js';

@@ -7,6 +7,9 @@ import type { Attribution } from './metering.types.js';
 /** Nearly all calls name nobody. */
 const NOBODY: Attribution = { endUser: null, tags: [] };
 
+/** The fields of a body that say whom it is for. */
+const NAMES = ['safety_identifier', 'user', 'metadata'] as const;
+
 type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -21,6 +24,8 @@ export function attributionOf(
   body: Fields,
 ): Attribution {
   const sent: Fields = sentFor ?? body;
+  if (stamps === undefined && tagsHeader === undefined && NAMES.every((name) => sent[name] == null))
+    return NOBODY;
   const metadata = isFields(sent['metadata']) ? sent['metadata'] : {};
   const endUser = endUserIn(sent, metadata);
   const given = [...tagsIn(tagsHeader, 'X-Tags'), ...tagsIn(metadata['tags'], 'metadata')];

@@ -1,4 +1,6 @@
+import { createClient } from 'graphql-ws';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { attributionOf } from '../../src/metering/index.js';
 import type { AdmissionRequest, CallContext } from '../../src/metering/index.js';
 import { makeAgent, runAgent } from '../support/agents.js';
@@ -82,6 +84,22 @@ test('GraphQL takes both from the input, over HTTP', async () => {
   );
   expect(errors).toEqual([]);
   expect(admitted.map(({ attribution }) => attribution)).toEqual([{ endUser: 'u-1', tags: ofTags }]);
+});
+
+test('a WebSocket gives its tags once, for all of its calls', async () => {
+  const client = createClient({
+    url: penstock.wsUrl,
+    webSocketImpl: WebSocket,
+    connectionParams: { authorization: `Bearer ${key}`, headers: { 'X-Tags': 'team:red,web/chat' } },
+  });
+  const query = 'subscription ($input: ChatCompletionInput!) { chatCompletion(input: $input) { id } }';
+  try {
+    for await (const item of client.iterate({ query, variables: { input: { messages, maxTokens: 5 } } }))
+      expect(item.errors).toBeUndefined();
+  } finally {
+    await client.dispose();
+  }
+  expect(admitted.map(({ attribution }) => attribution)).toEqual([{ endUser: null, tags: ofTags }]);
 });
 
 test("an agent's calls carry their run's, and name it as their parent", async () => {

@@ -14,6 +14,32 @@ afterAll(async () => {
   await installation?.close();
 });
 
+interface StreamedEvent {
+  type: string;
+  sequence_number: number;
+  delta?: string;
+  response?: { id: string; status: string; error: { message: string } | null };
+}
+
+/** Events of a stream, until it ends or has given `most`. */
+async function eventsIn(answer: Response, most = Number.POSITIVE_INFINITY): Promise<StreamedEvent[]> {
+  const events: StreamedEvent[] = [];
+  let text = '';
+  try {
+    for await (const bytes of answer.body!.pipeThrough(new TextDecoderStream())) {
+      text += bytes;
+      for (let at = text.indexOf('\n\n'); at !== -1; at = text.indexOf('\n\n')) {
+        const data = /^data: (.*)$/m.exec(text.slice(0, at))?.[1];
+        text = text.slice(at + 2);
+        if (data !== undefined && events.push(JSON.parse(data) as StreamedEvent) >= most) return events;
+      }
+    }
+  } catch {
+    // Its process was killed: what came until then counts.
+  }
+  return events;
+}
+
 const asleep = `FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`;
 
 /** Holds charges, so that a process can be killed between an answer's save and its charge. */
@@ -100,3 +126,65 @@ test('responses that end together are all kept, each whole and with the items th
     expect(rows[0]?.item_ids.at(-1)).toBe(made.output.at(-1)?.id);
   }
 }, 60_000);
+
+test('a response in the background whose worker is killed loses and repeats no event, keeps what was delivered and charges that', async () => {
+  const doomed = await spawnPenstock(installation, { role: 'all' });
+  // Only the one that is killed takes it.
+  other.pause();
+  const { key } = await installation.createOrg({ plan: 'business_monthly' });
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const input = 'Of weirs @sandbox{"tokens":60,"chunk_ms":40}';
+  const body = JSON.stringify({ model: 'sandbox/chat-basic', input, background: true, stream: true });
+  const reading = await fetch(`${doomed.origin}/v1/responses`, { method: 'POST', headers, body });
+  const first = await eventsIn(reading, 12);
+  other.resume();
+  await doomed.signal('SIGKILL');
+  await doomed.close();
+  const id = first[0]!.response!.id;
+  await installation.sql(`UPDATE responses SET lease_until = now() - interval '1 s' WHERE id = $1`, [id]);
+  const at = `${other.origin}/v1/responses/${id}`;
+  const after = first.at(-1)!.sequence_number;
+  const rest = await eventsIn(await fetch(`${at}?stream=true&starting_after=${after}`, { headers }));
+  const events = [...first, ...rest];
+  expect(events.map(({ sequence_number: n }) => n)).toEqual(events.map((_, nth) => nth));
+  const last = events.at(-1)!;
+  expect(last.type).toBe('response.failed');
+  expect(last.response!.error!.message).toBe('Interrupted');
+  const said = events.flatMap(({ type, delta }) => (type === 'response.output_text.delta' ? [delta] : []));
+  const kept = (await (await fetch(at, { headers })).json()) as {
+    status: string;
+    output: { content: { text: string }[] }[];
+  };
+  expect(kept.status).toBe('failed');
+  expect(kept.output[0]!.content[0]!.text).toBe(said.join(''));
+  const rows = await installation.sql<{ state: string; charged: string[] }>(
+    `SELECT state, charged FROM usage_ledger WHERE operation_id = 'op_' || substr($1, 6)`,
+    [id],
+  );
+  expect(rows).toHaveLength(1);
+  expect(rows[0]!.state).toBe('settled');
+  expect(Number(rows[0]!.charged[0])).toBeGreaterThan(0);
+}, 120_000);
+
+test('a response in the background goes on where the process that its caller reads from is killed', async () => {
+  const doomed = await spawnPenstock(installation, { role: 'api' });
+  const { key } = await installation.createOrg({ plan: 'business_monthly' });
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const input = 'Of weirs @sandbox{"tokens":60,"chunk_ms":40}';
+  const body = JSON.stringify({ model: 'sandbox/chat-basic', input, background: true, stream: true });
+  const reading = await fetch(`${doomed.origin}/v1/responses`, { method: 'POST', headers, body });
+  const first = await eventsIn(reading, 12);
+  await doomed.signal('SIGKILL');
+  await doomed.close();
+  const at = `${other.origin}/v1/responses/${first[0]!.response!.id}`;
+  const after = first.at(-1)!.sequence_number;
+  const rest = await eventsIn(await fetch(`${at}?stream=true&starting_after=${after}`, { headers }));
+  const events = [...first, ...rest];
+  expect(events.map(({ sequence_number: n }) => n)).toEqual(events.map((_, nth) => nth));
+  expect(events.at(-1)!.type).toBe('response.completed');
+  const rows = await installation.sql<{ state: string }>(
+    'SELECT state FROM usage_ledger WHERE org_id IN (SELECT org_id FROM responses WHERE id = $1)',
+    [first[0]!.response!.id],
+  );
+  expect(rows).toEqual([{ state: 'settled' }]);
+}, 120_000);

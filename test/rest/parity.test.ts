@@ -25,6 +25,8 @@ const GRAPHQL_ONLY = new Set([
   'query storage',
   'query version',
   'query estimate',
+  'query responses',
+  'mutation startResponse',
   'query usageRecords',
   'query agentMemories',
   'mutation deleteAgentMemory',

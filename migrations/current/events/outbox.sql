@@ -2,7 +2,7 @@
 -- has it.
 CREATE TABLE outbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  topic text NOT NULL CHECK (topic IN ('jobs', 'agents', 'events')),
+  topic text NOT NULL CHECK (topic IN ('jobs', 'agents', 'responses', 'events')),
   key text NOT NULL,
   event jsonb NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()

@@ -1,5 +1,8 @@
 -- Generations of text that are kept (beyond 12): the convention's object and the items that it was made of, as texts of
--- JSON. `item_ids` are the ids of all of its items, by which later requests may refer to them.
+-- JSON. `item_ids` are the ids of all of its items, by which later requests may refer to them. Its operation has its
+-- ULID. Most are stored at their end; those in the background from their beginning: `request` is what a worker needs
+-- (null once it has ended), `sequence` that of its last event, `event_bytes` what its events take once it has ended.
+-- Without a worker an open one waits to be claimed.
 CREATE TABLE responses (
   id text PRIMARY KEY,
   org_id text NOT NULL,
@@ -11,10 +14,27 @@ CREATE TABLE responses (
   response text NOT NULL,
   input text NOT NULL,
   item_ids text[] NOT NULL,
+  request text,
+  request_id text,
+  client jsonb,
+  prompt_tokens int,
+  max_tokens int,
+  idempotency_key text,
+  fingerprint text,
+  sequence int NOT NULL DEFAULT 0,
+  event_bytes bigint NOT NULL DEFAULT 0,
+  cancelling boolean NOT NULL DEFAULT false,
+  fence int NOT NULL DEFAULT 0,
+  worker_id text,
+  lease_until timestamptz,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX responses_by_org ON responses (org_id, id);
 CREATE INDEX responses_by_age ON responses (created_at);
+CREATE UNIQUE INDEX responses_by_key ON responses (org_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+-- Those that wait by organisation, and those in work: a claim looks at one entry for each organisation, however many wait.
+CREATE INDEX responses_queue ON responses (org_id, id) WHERE status IN ('queued', 'in_progress') AND worker_id IS NULL;
+CREATE INDEX responses_worked ON responses (org_id, id) WHERE status IN ('queued', 'in_progress') AND worker_id IS NOT NULL;
 CREATE INDEX responses_items ON responses USING gin (item_ids);
 
 ALTER TABLE responses ENABLE ROW LEVEL SECURITY;
@@ -42,9 +62,10 @@ CREATE TRIGGER responses_kept AFTER INSERT ON responses REFERENCING NEW TABLE AS
 CREATE OR REPLACE FUNCTION penstock_responses_gone() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
-    SELECT g.org_id, 9 + (hashtext(g.id) & 7), -sum(octet_length(g.response) + octet_length(g.input)), -count(*) FROM gone g
+    SELECT g.org_id, 9 + (hashtext(g.id) & 7), -sum(octet_length(g.response) + octet_length(g.input) + g.event_bytes), -count(*) FROM gone g
     GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
+  DELETE FROM response_events e USING gone g WHERE e.response_id = g.id;
   RETURN NULL;
 END $$;
 CREATE TRIGGER responses_gone AFTER DELETE ON responses REFERENCING OLD TABLE AS gone

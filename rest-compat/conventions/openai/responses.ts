@@ -1,11 +1,5 @@
 import { invalid } from '../../../src/contract/errors.js';
-import type {
-  DialectCall,
-  EventWriter,
-  RespondRequest,
-  Route,
-  RouteAnswer,
-} from '../../shared/route.types.js';
+import type { DialectCall, EventWriter, Route, RouteAnswer } from '../../shared/route.types.js';
 import { BODY_LIMITS } from '../../shared/route.types.js';
 import { errorObject } from './errors.js';
 import { EVENT_SCHEMA, INPUT_ITEMS_SCHEMA, REQUEST_SCHEMA, RESPONSE_SCHEMA } from './responses-schema.js';
@@ -39,23 +33,29 @@ function responseEvents(): EventWriter {
   };
 }
 
+/** Events of a response that goes on without its reader: what fails here is the reading. */
+function followedEvents(): EventWriter {
+  return { ...responseEvents(), fault: () => '' };
+}
+
 /** The engine reads the body itself: its form is the dialect's already (beyond 11.7). */
 function read(body: Body): DialectCall {
   return {
     input: body,
     streams: body['stream'] === true,
     whole: (text) => ({ body: Buffer.from(text as string) }),
-    events: responseEvents,
+    events: body['background'] === true ? followedEvents : responseEvents,
   };
 }
 
 const whole = (body: Body): RouteAnswer => ({ body: body['object'] });
 
-/** @throws ApiError invalid_request: streams that can be joined again are not there yet (beyond 12) */
-function stored(body: Body, { query }: RespondRequest): RouteAnswer {
-  if (new URLSearchParams(query).get('stream') === 'true')
-    throw invalid('stream is not supported yet for a stored response: read it without', 'stream');
-  return whole(body);
+/** `starting_after` is the `sequence_number` of the last event that the reader has. @throws ApiError invalid_request */
+function followed({ id }: Record<string, unknown>, query: string): Record<string, unknown> {
+  const given = new URLSearchParams(query).get('starting_after');
+  if (given !== null && !/^\d{1,9}$/.test(given))
+    throw invalid('starting_after must be a whole number', 'starting_after');
+  return { id, after: given === null ? 0 : Number(given) + 1 };
 }
 
 function listed(body: Body): RouteAnswer {
@@ -81,7 +81,7 @@ export const responseRoutes: Route[] = [
     tag: 'Responses',
     summary: 'Answer in the form of the Responses convention',
     description:
-      'With `stream: true` the answer comes as typed Server-Sent Events. Stored unless `store` is false. `background` is not supported yet.',
+      'With `stream: true` the answer comes as typed Server-Sent Events. Stored unless `store` is false. With `background: true` it is answered at once and worked on without its caller; its stream can be left and joined again.',
     operation: 'createResponse',
     streamOperation: 'responseStream',
     dialect: 'responses',
@@ -102,10 +102,16 @@ export const responseRoutes: Route[] = [
     operationId: 'getResponse',
     tag: 'Responses',
     summary: 'Read a stored response',
+    description:
+      'With `?stream=true` the events of one that was made with `background: true`, as they come; `starting_after` is the `sequence_number` of the last event that you have.',
     document: `query ($id: ID!) { body: response(id: $id) { object } }`,
+    streamOperation: 'responseEvents',
+    streamArguments: followed,
+    events: followedEvents,
     parameters: ID,
-    respond: stored,
+    respond: whole,
     describe: () => RESPONSE_SCHEMA,
+    describeEvent: () => EVENT_SCHEMA,
     schemaName: 'Response',
   },
   {

@@ -12,11 +12,13 @@ import type { KnowledgeService, MemoryService } from '../agents.types.js';
 import type { ModelCaller } from '../model/model-caller.js';
 import type { AgentTool, Toolbox, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
-import { isDatabaseAway, RunFault, RunLeft } from './run.fault.js';
+import { isDatabaseAway } from '../../jobs/index.js';
+import type { Hold, LeasedWork } from '../../jobs/index.js';
+import { RunFault, RunLeft } from './run.fault.js';
 import { RunMeter } from './run.meter.js';
 import { UNOBSERVED } from './run.types.js';
 import type { RunObserver } from './run.types.js';
-import type { Hold, RunWriter } from './run.moves.queries.js';
+import type { RunWriter } from './run.moves.queries.js';
 import { materialOf, openingMessages, passagesStep, systemPrompt } from './run.prompt.js';
 import { askModel, openRound } from './run.round.js';
 import type { Said } from './run.round.js';
@@ -59,7 +61,7 @@ const MAX_PASSAGES = 5;
 const MAX_MEMORIES = 8;
 
 /** One run in this worker's hands, from its claim to its end or its hand-over. */
-export class RunExecution {
+export class RunExecution implements LeasedWork {
   readonly hold: Hold;
   /** Resolves when nothing of it is under way any more: `left` where it goes on elsewhere. Never rejects. */
   readonly ended: Promise<'done' | 'left'>;
@@ -88,6 +90,11 @@ export class RunExecution {
   /** Stops at the next boundary of a round. */
   drain(): void {
     this.draining = true;
+  }
+
+  /** Its row is cancelled already. */
+  cancel(): void {
+    this.stop();
   }
 
   /** Cancelled, lost, or out of time: everything under way ends now. */

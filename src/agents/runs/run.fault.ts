@@ -1,5 +1,3 @@
-import { ApiError } from '../../contract/errors.js';
-
 /** Ends a run as failed, with a message that its caller may see. */
 export class RunFault extends Error {
   constructor(message: string, cause?: unknown) {
@@ -14,9 +12,4 @@ export class RunLeft extends Error {
     super('The run is not in these hands any more');
     this.name = 'RunLeft';
   }
-}
-
-/** The database was away for longer than a call waits: no fault of the run's, which goes on from its stored steps. */
-export function isDatabaseAway(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 'unavailable';
 }

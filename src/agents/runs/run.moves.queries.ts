@@ -1,5 +1,6 @@
 import type { Sql } from '../../database/database.types.js';
 import { createBatcher, wasRolledBack } from '../../jobs/index.js';
+import type { Claiming, Hold } from '../../jobs/index.js';
 import type { RunRow } from './run.row.js';
 import type { NewStep, RunState } from './run.types.js';
 import { storedJson } from '../../text/stored-json.js';
@@ -13,14 +14,6 @@ const END = named('end', 'SELECT * FROM penstock_runs_end($1, $2::jsonb) AS move
 const SWEEP_TEXT = `SELECT penstock_runs_sweep() AS moved,
   EXISTS (SELECT 1 FROM agent_runs WHERE status = 'running' AND worker_id IS NULL) AS waiting`;
 const SWEEP = { ...named('sweep', SWEEP_TEXT), repeatable: true } as const;
-
-/** The right to write: it holds while the row's worker and fence are these. */
-export interface Hold {
-  workerId: string;
-  orgId: string;
-  id: string;
-  fence: number;
-}
 
 /** A finished operation: its real amounts (hundredths in the order of BUCKETS), or null to give the reservation back. */
 export interface EndedOperation {
@@ -38,13 +31,7 @@ export interface Work {
   tokens: number;
 }
 
-export interface RunClaim {
-  workerId: string;
-  /** Places for everybody, and beyond them for organisations of whose runs none is being worked on. */
-  room: { free: number; reserve: number };
-  /** Runs in the worker's hands that hold no place: they do not count as being worked on. */
-  resting: string[];
-  leaseMs: number;
+export interface RunClaim extends Claiming {
   limitMs: number;
 }
 

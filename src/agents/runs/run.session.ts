@@ -4,9 +4,11 @@ import { ApiError } from '../../contract/errors.js';
 import { toVector } from '../../metering/index.js';
 import type { AgentTool, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
-import { isDatabaseAway, RunLeft } from './run.fault.js';
+import { isDatabaseAway } from '../../jobs/index.js';
+import type { Hold } from '../../jobs/index.js';
+import { RunLeft } from './run.fault.js';
 import type { RunMeter } from './run.meter.js';
-import type { Hold, RunWriter, Work } from './run.moves.queries.js';
+import type { RunWriter, Work } from './run.moves.queries.js';
 import type { NewStep, PendingCall, RunState } from './run.types.js';
 import { markUntrusted } from './run.prompt.js';
 

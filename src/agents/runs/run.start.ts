@@ -13,7 +13,7 @@ import { agentPlanOf } from '../agent.input.js';
 import type { Agent, AgentRun, AgentService } from '../agents.types.js';
 import { readAttachments } from './run.attachments.js';
 import type { AttachmentOptions } from './run.attachments.js';
-import { isDatabaseAway } from './run.fault.js';
+import { isDatabaseAway } from '../../jobs/index.js';
 import { parseRun } from './run.input.js';
 import type { RunInput } from './run.input.js';
 import { toRun } from './run.row.js';

@@ -45,6 +45,9 @@ export interface AdmittedChat extends CheckedChat {
   citations: string[];
 }
 
+/** What of an admitted call is stored, for whoever goes on with it. */
+export type HeldChat = Pick<AdmittedChat, 'call' | 'operationId' | 'promptTokens' | 'maxTokens'>;
+
 export interface ChatAdmission {
   /** Synchronous in nearly all cases, because each `await` costs a microtask. @throws ApiError of step 5 or 6 */
   check(
@@ -59,6 +62,8 @@ export interface ChatAdmission {
    * @throws ApiError in the order of decisions 1
    */
   admit(call: CallContext, body: Record<string, unknown>, more?: readonly string[]): Promise<AdmittedChat>;
+  /** A call that was admitted before: its request is read again, and nothing is reserved. @throws ApiError of step 5 or 6 */
+  resume(held: HeldChat, body: Record<string, unknown>, more?: readonly string[]): Promise<AdmittedChat>;
   /**
    * A further round of an admitted call, with more messages: reserves its tokens in addition to the call's own, until the call is settled.
    * @returns the continued call, and the id of the reservation to release
@@ -208,6 +213,14 @@ class Admissions implements ChatAdmission {
     return found instanceof Promise
       ? found.then(admitted, (fault: unknown) => this.refuse(call, fault))
       : admitted(found);
+  }
+
+  async resume(held: HeldChat, body: Body, more: readonly string[] = []): Promise<AdmittedChat> {
+    const { call } = held;
+    const { request, model } = await withFiles(this.options, call, await this.check(call, body, more));
+    if (!request.webSearch) return { ...held, request, model, citations: [] };
+    const found = await withWebSearch(request, this.options.search, call.signal);
+    return { ...held, request: found.request, model, citations: found.citations };
   }
 
   async extend(

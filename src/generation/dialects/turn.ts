@@ -128,6 +128,11 @@ export class Turn {
     return new Turn(engine, request, chat);
   }
 
+  /** One that was admitted before, by whatever process. */
+  static resume(engine: ChatEngine, chat: AdmittedChat, request: TurnRequest): Turn {
+    return new Turn(engine, request, chat);
+  }
+
   get call(): CallContext {
     return this.chat.call;
   }

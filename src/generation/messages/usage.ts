@@ -1,5 +1,5 @@
 import type { Usage } from '@anthropic-ai/sdk/resources/messages';
-import { isFields, tokenCount } from '../../providers/index.js';
+import { isFields, tokenCount, tokenPartsIn } from '../../providers/index.js';
 import type { Tokens } from '../chat/usage.js';
 import type { Fields } from '../dialects/checks.js';
 
@@ -15,14 +15,11 @@ export class MessageUsage {
   /** @param reported in the words of the dialect or of chat */
   add(reported: unknown): void {
     if (!isFields(reported)) return;
-    const prompt = fieldsIn(reported['prompt_tokens_details']);
-    const completion = fieldsIn(reported['completion_tokens_details']);
-    const output = fieldsIn(reported['output_tokens_details']);
-    this.created += tokenCount(reported['cache_creation_input_tokens'] ?? prompt['cache_write_tokens']) ?? 0;
-    this.read += tokenCount(reported['cache_read_input_tokens'] ?? prompt['cached_tokens']) ?? 0;
-    const thought = tokenCount(output['thinking_tokens'] ?? completion['reasoning_tokens']);
-    if (thought !== null) this.hasThought = true;
-    this.thought += thought ?? 0;
+    const { cacheWrite, cachedInput, reasoning } = tokenPartsIn(reported);
+    this.created += cacheWrite ?? 0;
+    this.read += cachedInput ?? 0;
+    if (reasoning !== null) this.hasThought = true;
+    this.thought += reasoning ?? 0;
     if ('output_tokens' in reported && !('completion_tokens' in reported)) this.others = reported;
   }
 

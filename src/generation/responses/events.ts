@@ -10,7 +10,9 @@ export type NewEvent = WithoutSequence<ResponseStreamEvent>;
 export class EventLog {
   /** Written and not yet handed out. */
   readonly ready: string[] = [];
-  private sequence = 0;
+
+  /** @param sequence the number of its next event */
+  constructor(private sequence = 0) {}
 
   push(event: NewEvent): void {
     const { type, ...rest } = event;

@@ -1,6 +1,6 @@
 import type { Response, ResponseOutputItem, ResponseUsage } from 'openai/resources/responses/responses';
 import type { Model } from '../../models/models.types.js';
-import { isFields, tokenCount } from '../../providers/index.js';
+import { isFields, tokenPartsIn } from '../../providers/index.js';
 import type { Tokens } from '../chat/usage.js';
 import { leftOutText } from '../dialects/left-out.js';
 import type { Fields } from '../dialects/checks.js';
@@ -35,7 +35,7 @@ function ownFields({ id, request, model, tier, createdAt, leftOut }: Identity) {
     object: 'response' as const,
     created_at: createdAt,
     model: model.id,
-    background: false,
+    background: request.background,
     store: request.store,
     previous_response_id: request.previousId,
     metadata: { ...request.metadata, ...(named === null ? {} : { penstock_tools_left_out: named }) },
@@ -132,9 +132,10 @@ export class TokenDetails {
     if (!isFields(reported)) return;
     const input = detailsIn(reported, 'input_tokens_details', 'prompt_tokens_details');
     const output = detailsIn(reported, 'output_tokens_details', 'completion_tokens_details');
-    this.cached += tokenCount(input['cached_tokens']) ?? 0;
-    this.cacheWritten += tokenCount(input['cache_write_tokens']) ?? 0;
-    this.reasoning += tokenCount(output['reasoning_tokens']) ?? 0;
+    const { cachedInput, cacheWrite, reasoning } = tokenPartsIn(reported);
+    this.cached += cachedInput ?? 0;
+    this.cacheWritten += cacheWrite ?? 0;
+    this.reasoning += reasoning ?? 0;
     if ('input_tokens' in reported) this.others = { reported, input, output };
   }
 

@@ -27,6 +27,8 @@ export interface ResponseRequest {
   items: Fields[];
   previousId: string | null;
   store: boolean;
+  /** Worked on without its caller (beyond 12.2). */
+  background: boolean;
   metadata: Record<string, string>;
   include: ReadonlySet<string>;
   truncation: 'auto' | 'disabled';
@@ -56,8 +58,10 @@ const REFUSED: Record<string, string> = {
 /** @throws ApiError invalid_request */
 export function readResponse(body: Fields): ResponseRequest {
   for (const [name, message] of Object.entries(REFUSED)) if (body[name] != null) throw invalid(message, name);
-  if (optional(body, 'background', booleanAt) === true)
-    throw invalid('background is not supported yet: send the request without it', 'background');
+  const background = optional(body, 'background', booleanAt) ?? false;
+  const store = optional(body, 'store', booleanAt) ?? true;
+  if (background && !store)
+    throw invalid('background needs store: what nobody waits for must be kept', 'store');
   optional(body, 'stream', booleanAt);
   const previousId = optional(body, 'previous_response_id', textAt) ?? null;
   const include = optional(body, 'include', listAt) ?? [];
@@ -70,7 +74,8 @@ export function readResponse(body: Fields): ResponseRequest {
     instructions: optional(body, 'instructions', textAt) ?? null,
     items: itemsOf(body['input'], previousId),
     previousId,
-    store: optional(body, 'store', booleanAt) ?? true,
+    store,
+    background,
     metadata: optional(body, 'metadata', metadataAt) ?? {},
     include: new Set(include as string[]),
     truncation:

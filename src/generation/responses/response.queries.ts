@@ -72,20 +72,50 @@ const IS_PAID = (
 ): string => `(${table}.status NOT IN ('completed', 'incomplete') OR NOT EXISTS (
     SELECT FROM usage_ledger l WHERE l.operation_id = 'op_' || substr(${table}.id, 6) AND l.state <> 'settled'))`;
 
-export const FIND = `SELECT previous_id, response, input FROM responses r WHERE org_id = $1 AND id = $2 AND ${IS_PAID('r')}`;
+export const FIND = `SELECT previous_id, response, input, status, sequence FROM responses r WHERE org_id = $1 AND id = $2 AND ${IS_PAID('r')}`;
 
 /** A response and those before it, latest first. */
 export const CHAIN = `WITH RECURSIVE chain AS (
-    SELECT id, previous_id, input, response, 1 AS turn FROM responses f
+    SELECT id, previous_id, input, response, status, 1 AS turn FROM responses f
       WHERE org_id = $1 AND id = $2 AND ${IS_PAID('f')}
     UNION ALL
-    SELECT r.id, r.previous_id, r.input, r.response, c.turn + 1 FROM chain c
+    SELECT r.id, r.previous_id, r.input, r.response, r.status, c.turn + 1 FROM chain c
       JOIN responses r ON r.org_id = $1 AND r.id = c.previous_id WHERE c.turn < $3 AND ${IS_PAID('r')}
-  ) SELECT id, previous_id, input, response FROM chain ORDER BY turn`;
+  ) SELECT id, previous_id, input, response, status FROM chain ORDER BY turn`;
 
 /** Oldest first, so that of two items with one id the latest counts. */
 export const ITEMS = `SELECT previous_id, input, response FROM responses r
   WHERE org_id = $1 AND item_ids && $2 AND ${IS_PAID('r')} ORDER BY created_at, id`;
+
+export const LIST = `SELECT response, status, id FROM responses r
+  WHERE org_id = $1 AND ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR id < $3) AND ${IS_PAID('r')}
+  ORDER BY id DESC LIMIT $4`;
+
+export const IS_STORED = 'SELECT id FROM responses WHERE id = $1';
+
+export const KEYED = 'SELECT id, fingerprint FROM responses WHERE org_id = $1 AND idempotency_key = $2';
+
+/** What follows of the events of many responses: response i after number `$3[i]`, at most `$4[i]`. */
+export const EVENTS = {
+  name: 'responses_events',
+  text: `SELECT (q.nth - 1)::int AS nth, e.sequence, e.text
+  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY q (org_id, id, after, max, nth)
+  CROSS JOIN LATERAL (
+    SELECT b.first + (t.nth - 1)::int AS sequence, t.text
+    FROM response_events b CROSS JOIN LATERAL unnest(b.events) WITH ORDINALITY t (text, nth)
+    WHERE b.response_id = q.id AND b.org_id = q.org_id AND b.last > q.after AND b.first + t.nth - 1 > q.after
+    ORDER BY b.last, t.nth LIMIT q.max
+  ) e
+  ORDER BY q.nth, e.sequence`,
+};
+
+export const POSITIONS = {
+  name: 'responses_positions',
+  text: 'SELECT id, sequence FROM responses WHERE id = ANY ($1)',
+};
+
+export const GET_MANY =
+  'SELECT id, org_id, status, sequence FROM responses WHERE org_id = $1 AND id = ANY ($2)';
 
 export const DELETE = 'DELETE FROM responses WHERE org_id = $1 AND id = $2 RETURNING id';
 

@@ -8,6 +8,10 @@ import { modelFor } from '../pipeline/checks.js';
 import { listAt } from '../dialects/checks.js';
 import type { Fields } from '../dialects/checks.js';
 import { textsBefore } from '../dialects/made.js';
+import type { Database } from '../../database/database.types.js';
+import { createBackgroundResponses } from './background/background.js';
+import type { WorkRow } from './background/moves.queries.js';
+import { unsettled } from './background/unsettled.js';
 import { completeResponse } from './complete.js';
 import { translate } from './input.js';
 import type { InputItem, Translated } from './input.js';
@@ -24,7 +28,11 @@ const TOO_LONG = /^The prompt is longer/;
 const OF_MESSAGES = /^messages\[(\d+)\]/;
 
 /** Steps 5 and 6 of decisions 1, what is stored read. @throws ApiError */
-async function prepare(parts: ResponseParts, call: CallContext, body: Fields): Promise<Prepared> {
+async function prepare(
+  parts: ResponseParts,
+  call: CallContext,
+  { body, isNew = true }: { body: Fields; isNew?: boolean },
+): Promise<Prepared> {
   const { models, providers, search } = parts.engine.options;
   const { orgId } = call.principal;
   const model = modelFor(body, { models, caller: call.principal, type: 'chat' });
@@ -43,7 +51,7 @@ async function prepare(parts: ResponseParts, call: CallContext, body: Fields): P
     fileIds: isNative && allowsFileIds(provider),
   };
   const translated = translate(items, { ...translating, instructions: request.instructions });
-  if (request.store) await parts.store.requireRoom(call.principal);
+  if (request.store && isNew) await parts.store.requireRoom(call.principal);
   return { request, model, tools, translated, translating };
 }
 
@@ -130,13 +138,33 @@ async function fitting(parts: ResponseParts, call: CallContext, given: Prepared)
 async function admitted(parts: ResponseParts, call: CallContext, body: Fields): Promise<ResponseWork> {
   let prepared: Prepared;
   try {
-    prepared = await prepare(parts, call, body);
+    prepared = await prepare(parts, call, { body });
     if (prepared.request.truncation === 'auto') prepared = await fitting(parts, call, prepared);
   } catch (fault) {
     return parts.engine.admission.refuse(call, fault);
   }
   try {
     return await ResponseWork.admit(parts, call, prepared);
+  } catch (fault) {
+    throw inOwnWords(fault, prepared.translated);
+  }
+}
+
+async function resumed(
+  parts: ResponseParts,
+  call: CallContext,
+  { body, row }: { body: Fields; row: WorkRow },
+): Promise<ResponseWork> {
+  let prepared = await prepare(parts, call, { body, isNew: false });
+  if (prepared.request.truncation === 'auto') prepared = await fitting(parts, call, prepared);
+  const held = {
+    call,
+    operationId: `op_${row.id.slice('resp_'.length)}`,
+    promptTokens: row.prompt_tokens,
+    maxTokens: row.max_tokens,
+  };
+  try {
+    return await ResponseWork.resume({ ...parts, engine: unsettled(parts.engine) }, held, prepared);
   } catch (fault) {
     throw inOwnWords(fault, prepared.translated);
   }
@@ -167,11 +195,20 @@ function shown(item: Fields): Fields {
 }
 
 /** Generations of text in the Responses dialect. */
-export function createResponseService(parts: ResponseParts): ResponseService {
+export function createResponseService(parts: ResponseParts & { database: Database }): ResponseService {
   const { metering } = parts.engine.options;
   const { store } = parts;
+  const background = createBackgroundResponses({
+    ...parts,
+    admitted: (call, body) => admitted(parts, call, body),
+    resumed: (call, body, row) => resumed(parts, call, { body, row }),
+  });
+  const get = async (orgId: string, id: string) => (await store.find(orgId, id)).text;
   return {
+    worker: (options) => background.worker(options),
     async create(call, body) {
+      if (body['background'] === true)
+        return { text: await get(call.principal.orgId, await background.start(call, body)) };
       const [made] = (await textsBefore(metering, call, keptAs(body))) ?? [];
       if (made !== undefined) return { text: made };
       return { text: await completeResponse(await admitted(parts, call, body)) };
@@ -182,9 +219,20 @@ export function createResponseService(parts: ResponseParts): ResponseService {
       const work = await admitted(parts, call, body);
       return { events: streamResponse(work, await work.turn.stream()) };
     },
-    get: async (orgId, id) => (await store.find(orgId, id)).text,
-    delete: (orgId, id) => store.delete(orgId, id),
-    cancel: async (orgId, id) => (await store.find(orgId, id)).text,
+    start: (call, body, key) => background.start(call, { ...body, background: true }, key),
+    get,
+    list: (orgId, query) => store.list(orgId, query),
+    getMany: (orgId, ids) => store.getMany(orgId, ids),
+    positions: (ids) => store.positions(ids),
+    events: (orgId, id, ...range) => store.events(orgId, id, ...range),
+    async delete(orgId, id) {
+      await background.cancel(orgId, id);
+      await store.delete(orgId, id);
+    },
+    async cancel(orgId, id) {
+      await background.cancel(orgId, id);
+      return await get(orgId, id);
+    },
     async inputItems(orgId, id, query) {
       const { input } = await store.find(orgId, id);
       return pageOf(listAt(input, 'input').filter(isFields).map(shown), query);

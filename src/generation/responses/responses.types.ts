@@ -1,7 +1,9 @@
+import type { Principal } from '../../access/access.types.js';
+import type { LeaseTimes, LeaseWorker } from '../../jobs/index.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { CarriedSeal } from '../carried-seal.js';
 import type { ChatEngine } from '../chat/engine.js';
-import type { ResponseStore } from './store.js';
+import type { ResponseQuery, ResponseStore } from './store.js';
 
 /** What every response needs. */
 export interface ResponseParts {
@@ -27,17 +29,40 @@ export interface InputItemQuery {
 }
 
 /** Generations of text in the Responses dialect (beyond 11.7), stored at their end unless the caller says otherwise. */
-export interface ResponseService {
+export interface ResponseService extends Pick<ResponseStore, 'getMany' | 'positions' | 'events'> {
   /** @returns the convention's object as JSON text. @throws ApiError in the order of decisions 1 */
   create(call: CallContext, body: Record<string, unknown>): Promise<{ text: string }>;
   /** @returns the typed events as JSON texts; a failure after the first is thrown. @throws ApiError in the order of decisions 1 */
   stream(call: CallContext, body: Record<string, unknown>): Promise<{ events: AsyncIterable<string> }>;
+  /**
+   * Starts one that is worked on without its caller.
+   * @param key who uses it again gets the response that the first call made
+   * @returns its id. @throws ApiError in the order of decisions 1, idempotency_mismatch
+   */
+  start(call: CallContext, body: Record<string, unknown>, key?: string | null): Promise<string>;
   /** The stored object's JSON text. @throws ApiError not_found */
   get(orgId: string, id: string): Promise<string>;
-  /** @throws ApiError not_found */
+  /** Objects as JSON texts, newest first. @throws ApiError invalid_request */
+  list(orgId: string, query: ResponseQuery): Promise<{ texts: string[]; nextCursor: string | null }>;
+  /** One that is open is cancelled first. @throws ApiError not_found */
   delete(orgId: string, id: string): Promise<void>;
-  /** An ended response as it is: those that can be cancelled are still under way. @throws ApiError not_found */
+  /** Ends one that is open; an ended one is answered as it is. @returns its JSON text. @throws ApiError not_found */
   cancel(orgId: string, id: string): Promise<string>;
   /** @throws ApiError not_found, invalid_request */
   inputItems(orgId: string, id: string, query: InputItemQuery): Promise<InputItemPage>;
+  /** Answers responses in the background. */
+  worker(options: { refresh(principal: Principal): Promise<Principal> } & LeaseTimes): LeaseWorker;
+}
+
+export interface ResponseEventsQuery {
+  principal: Principal;
+  id: string;
+  /** Number of the last event that the reader has; absent: it gets the latest one first. */
+  after?: number | undefined;
+}
+
+/** Live events of responses that are worked on without their callers. */
+export interface ResponseEvents {
+  /** Events as JSON texts, to the last one. @throws ApiError not_found, invalid_request */
+  follow(query: ResponseEventsQuery): Promise<AsyncIterableIterator<string>>;
 }

@@ -1,12 +1,24 @@
 import { LRUCache } from 'lru-cache';
 import type { Principal } from '../../access/access.types.js';
 import { storageLimitOf } from '../../access/index.js';
-import { ApiError, notFound } from '../../contract/errors.js';
+import { ApiError, invalid, notFound } from '../../contract/errors.js';
 import type { Database } from '../../database/database.types.js';
 import type { Storage } from '../../files/index.js';
+import { createBatcher } from '../../jobs/index.js';
+import type { Batcher } from '../../jobs/index.js';
 import type { Fields } from '../dialects/checks.js';
 import type { ResponseObject } from './object.js';
-import { CHAIN, createSaves, DELETE, FIND, ITEMS } from './response.queries.js';
+import {
+  CHAIN,
+  createSaves,
+  DELETE,
+  EVENTS,
+  FIND,
+  GET_MANY,
+  ITEMS,
+  LIST,
+  POSITIONS,
+} from './response.queries.js';
 
 const ID = /^resp_[0-9a-z]{26}$/;
 /** A chain of turns may be so long. */
@@ -34,12 +46,52 @@ export interface ResponseStore {
   /** Stored items by their ids. */
   items(orgId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Fields>>;
   /** @throws ApiError not_found */
-  find(orgId: string, id: string): Promise<{ text: string; input: Fields[] }>;
+  find(orgId: string, id: string): Promise<FoundResponse>;
+  /** Newest first. @throws ApiError invalid_request */
+  list(orgId: string, query: ResponseQuery): Promise<{ texts: string[]; nextCursor: string | null }>;
+  /** Those that the organisation has, of many ids. */
+  getMany(orgId: string, ids: readonly string[]): Promise<ResponsePosition[]>;
+  /** The numbers of their last events. */
+  positions(ids: readonly string[]): Promise<{ id: string; sequence: number }[]>;
+  /** Events after a number, in order. Those of many responses that are asked for at once are one read. */
+  events(orgId: string, id: string, ...range: [after: number, limit: number]): Promise<StoredEvent[]>;
   /** @throws ApiError not_found */
   delete(orgId: string, id: string): Promise<void>;
 }
 
+export interface FoundResponse {
+  /** The object as it is now. */
+  text: string;
+  input: Fields[];
+  status: string;
+  /** Number of its last event; 0 where none are kept. */
+  sequence: number;
+}
+
+export interface ResponseQuery {
+  status?: string | null | undefined;
+  first: number;
+  after?: string | null | undefined;
+}
+
+/** How far a response is. */
+export interface ResponsePosition {
+  id: string;
+  orgId: string;
+  status: string;
+  sequence: number;
+}
+
+/** An event as it was shown. */
+export interface StoredEvent {
+  /** From 1, without a hole. */
+  sequence: number;
+  /** The convention's event, as JSON. */
+  text: string;
+}
+
 interface Turn {
+  status: string;
   previous_id: string | null;
   input: string;
   response: string;
@@ -49,6 +101,12 @@ const itemsOf = ({ input, response }: Turn): Fields[] => [
   ...(JSON.parse(input) as Fields[]),
   ...(JSON.parse(response) as { output: Fields[] }).output,
 ];
+
+export const isOpen = (status: string): boolean => status === 'queued' || status === 'in_progress';
+
+/** The object of one that is under way was written before it began. */
+const textOf = ({ response, status }: Pick<Turn, 'response' | 'status'>): string =>
+  status === 'in_progress' ? JSON.stringify({ ...(JSON.parse(response) as Fields), status }) : response;
 
 const noResponse = (id: string): ApiError => notFound(`Response with id '${id}' not found`);
 
@@ -71,9 +129,15 @@ class StoredResponses implements ResponseStore {
   private readonly room = new LRUCache<string, Promise<ApiError | null>>({ max: 10_000, ttl: ROOM_MS });
 
   private readonly saves: ReturnType<typeof createSaves>;
+  private readonly reads: Batcher<EventsOf, StoredEvent[]>;
 
   constructor(private readonly options: StoreOptions) {
     this.saves = createSaves(options.database.system);
+    this.reads = createBatcher({
+      run: (items) => readEvents(options.database, items),
+      retryable: () => false,
+      maxBatch: MAX_READS,
+    });
   }
 
   async requireRoom({ orgId, plan }: Principal): Promise<void> {
@@ -119,6 +183,8 @@ class StoredResponses implements ResponseStore {
     const first = turns.at(-1);
     if (first === undefined) throw isGone(id);
     if (first.previous_id !== null) throw isGone(first.previous_id);
+    if (isOpen(turns[0]?.status ?? ''))
+      throw invalid(`Previous response with id '${id}' has not ended yet`, 'previous_response_id');
     return turns.toReversed().flatMap(itemsOf);
   }
 
@@ -127,10 +193,40 @@ class StoredResponses implements ResponseStore {
     return new Map(rows.flatMap(itemsOf).map((item) => [String(item['id']), item]));
   }
 
-  async find(orgId: string, id: string): Promise<{ text: string; input: Fields[] }> {
-    const [row] = ID.test(id) ? await this.options.database.tenantQuery<Turn>(orgId, FIND, [orgId, id]) : [];
+  async find(orgId: string, id: string): Promise<FoundResponse> {
+    const rows = ID.test(id)
+      ? await this.options.database.tenantQuery<Turn & { sequence: number }>(orgId, FIND, [orgId, id])
+      : [];
+    const [row] = rows;
     if (row === undefined) throw noResponse(id);
-    return { text: row.response, input: JSON.parse(row.input) as Fields[] };
+    const { input, status, sequence } = row;
+    return { text: textOf(row), input: JSON.parse(input) as Fields[], status, sequence };
+  }
+
+  async list(orgId: string, { status = null, first, after = null }: ResponseQuery) {
+    if (after !== null && !ID.test(after)) throw invalid('Invalid cursor', 'after');
+    const values = [orgId, status, after, first + 1];
+    const rows = await this.options.database.tenantQuery<Turn & { id: string }>(orgId, LIST, values);
+    const page = rows.slice(0, first);
+    return { texts: page.map(textOf), nextCursor: rows.length > first ? (page.at(-1)?.id ?? null) : null };
+  }
+
+  async getMany(orgId: string, ids: readonly string[]): Promise<ResponsePosition[]> {
+    const known = ids.filter((id) => ID.test(id));
+    if (known.length === 0) return [];
+    const rows = await this.options.database.tenantQuery<Omit<ResponsePosition, 'orgId'>>(orgId, GET_MANY, [
+      orgId,
+      known,
+    ]);
+    return rows.map(({ id, status, sequence }) => ({ id, orgId, status, sequence }));
+  }
+
+  positions(ids: readonly string[]): Promise<{ id: string; sequence: number }[]> {
+    return this.options.database.system.query(POSITIONS, [[...ids]]);
+  }
+
+  events(orgId: string, id: string, ...[after, limit]: [number, number]): Promise<StoredEvent[]> {
+    return this.reads.add({ orgId, id, after, limit });
   }
 
   async delete(orgId: string, id: string): Promise<void> {
@@ -139,4 +235,26 @@ class StoredResponses implements ResponseStore {
       : [];
     if (rows.length === 0) throw noResponse(id);
   }
+}
+
+/** Responses whose events are read together. */
+const MAX_READS = 100;
+
+interface EventsOf {
+  orgId: string;
+  id: string;
+  after: number;
+  limit: number;
+}
+
+async function readEvents(database: Database, items: EventsOf[]): Promise<StoredEvent[][]> {
+  const rows = await database.system.query<StoredEvent & { nth: number }>(EVENTS, [
+    items.map(({ orgId }) => orgId),
+    items.map(({ id }) => id),
+    items.map(({ after }) => after),
+    items.map(({ limit }) => limit),
+  ]);
+  const found: StoredEvent[][] = items.map(() => []);
+  for (const { nth, sequence, text } of rows) found[nth]?.push({ sequence, text });
+  return found;
 }

@@ -28,23 +28,28 @@ function begunBy({ native }: StreamedRound): Fields | null {
   return {};
 }
 
-class ResponseForm implements StreamForm<ResponseEnd> {
-  readonly log = new EventLog();
+export class ResponseForm implements StreamForm<ResponseEnd> {
   private readonly begun: ResponseObject;
-  private whole: ResponseObject | null = null;
+  /** Once its end is told. */
+  whole: ResponseObject | null = null;
   private keeping: Promise<void> | null = null;
 
   constructor(
     readonly work: ResponseWork,
     first: StreamedRound,
+    readonly log = new EventLog(),
   ) {
     this.begun = begin(work, first.model, begunBy(first));
   }
 
   begin(): void {
-    const response = this.begun as never;
-    this.log.push({ type: 'response.created', response });
-    this.log.push({ type: 'response.in_progress', response });
+    this.log.push({ type: 'response.created', response: this.begun as never });
+    this.beginWork();
+  }
+
+  /** One that was created before. */
+  beginWork(): void {
+    this.log.push({ type: 'response.in_progress', response: this.begun as never });
   }
 
   roundOf(found: StreamedRound, deliver: (literal: string) => void): Round<ResponseEnd> {

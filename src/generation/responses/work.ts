@@ -5,7 +5,8 @@ import type { Provider } from '../../providers/index.js';
 import type { Tokens } from '../chat/usage.js';
 import type { Searched } from '../dialects/searches.js';
 import { Turn } from '../dialects/turn.js';
-import type { NativeForm, NativeTarget } from '../dialects/turn.js';
+import type { NativeForm, NativeTarget, TurnRequest } from '../dialects/turn.js';
+import type { HeldChat } from '../chat/admission.js';
 import { DialectWork } from '../dialects/work.js';
 import type { AskedCall } from '../dialects/calls.js';
 import type { Fields } from '../dialects/checks.js';
@@ -60,7 +61,23 @@ export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
   private readonly more: Fields[] = [];
 
   /** @throws ApiError in the order of decisions 1 */
-  static async admit(parts: ResponseParts, call: CallContext, prepared: Prepared): Promise<ResponseWork> {
+  static admit(parts: ResponseParts, call: CallContext, prepared: Prepared): Promise<ResponseWork> {
+    return ResponseWork.with(parts, prepared, (request) => Turn.admit(parts.engine, call, request));
+  }
+
+  /** One that was admitted before. @throws ApiError where it cannot be done any more */
+  static resume(parts: ResponseParts, held: HeldChat, prepared: Prepared): Promise<ResponseWork> {
+    const { engine } = parts;
+    return ResponseWork.with(parts, prepared, async (request) =>
+      Turn.resume(engine, await engine.admission.resume(held, request.chat, request.texts), request),
+    );
+  }
+
+  private static async with(
+    parts: ResponseParts,
+    prepared: Prepared,
+    turnOf: (request: TurnRequest) => Promise<Turn>,
+  ): Promise<ResponseWork> {
     const { request, tools, translated } = prepared;
     const chat = {
       ...request.chat,
@@ -76,7 +93,7 @@ export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
       brings: (type) =>
         !/^response\.(?:created|in_progress|queued)$/.test(type) && type.startsWith('response.'),
     };
-    const turn = await Turn.admit(parts.engine, call, { chat, texts: translated.texts, native });
+    const turn = await turnOf({ chat, texts: translated.texts, native });
     work = new ResponseWork(parts, prepared, turn);
     fillMedia(translated, turn.chat.request.upstreamBody.messages);
     return work;

@@ -101,3 +101,62 @@ export function laterUsage(before: Fields | null, next: Fields | null): Fields |
   for (const name of Object.keys(NAMES)) merged[name] = tokenCount(next[name]) || before[name];
   return merged;
 }
+
+/** Parts of a call's tokens; null where the upstream does not tell them. */
+export interface TokenParts {
+  /** Of the input: read from the upstream's cache. */
+  cachedInput: number | null;
+  /** Of the input: written to it. */
+  cacheWrite: number | null;
+  /** Of the output. */
+  reasoning: number | null;
+}
+
+const INPUT_DETAILS = ['prompt_tokens_details', 'input_tokens_details'];
+const OUTPUT_DETAILS = ['completion_tokens_details', 'output_tokens_details'];
+/** Where makers tell a part: in details of its whole, and beside the counts. */
+const PARTS = {
+  cachedInput: {
+    details: INPUT_DETAILS,
+    names: ['cached_tokens'],
+    beside: ['cache_read_input_tokens', 'prompt_cache_hit_tokens', 'cachedContentTokenCount'],
+  },
+  cacheWrite: {
+    details: INPUT_DETAILS,
+    names: ['cache_write_tokens', 'cache_creation_tokens'],
+    beside: ['cache_creation_input_tokens'],
+  },
+  reasoning: {
+    details: OUTPUT_DETAILS,
+    names: ['reasoning_tokens', 'thinking_tokens'],
+    beside: ['thoughtsTokenCount'],
+  },
+} as const;
+
+function partIn(
+  usage: Fields,
+  { details, names, beside }: (typeof PARTS)[keyof typeof PARTS],
+): number | null {
+  for (const place of details) {
+    const within = usage[place];
+    if (!isFields(within)) continue;
+    for (const name of names) {
+      const count = tokenCount(within[name]);
+      if (count !== null) return count;
+    }
+  }
+  for (const name of beside) {
+    const count = tokenCount(usage[name]);
+    if (count !== null) return count;
+  }
+  return null;
+}
+
+/** The parts of its tokens that a usage tells, in the words of chat, Responses, Messages or a maker. */
+export function tokenPartsIn(usage: Fields): TokenParts {
+  return {
+    cachedInput: partIn(usage, PARTS.cachedInput),
+    cacheWrite: partIn(usage, PARTS.cacheWrite),
+    reasoning: partIn(usage, PARTS.reasoning),
+  };
+}

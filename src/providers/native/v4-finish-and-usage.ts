@@ -15,6 +15,16 @@ export const finishReasonOf = ({ unified, raw }: LanguageModelV4FinishReason): s
 export const isFailed = ({ unified, raw }: LanguageModelV4FinishReason): boolean =>
   unified === 'error' || raw === 'TIMEOUT';
 
+/** Cached and written parts of the prompt; the latter cost more at some makers. */
+function inputDetailsOf({
+  cacheRead,
+  cacheWrite,
+}: LanguageModelV4Usage['inputTokens']): Record<string, unknown> {
+  if (!cacheRead && !cacheWrite) return {};
+  const written = cacheWrite ? { cache_write_tokens: cacheWrite } : {};
+  return { prompt_tokens_details: { cached_tokens: cacheRead ?? 0, ...written } };
+}
+
 /** Usage in the chat-completions form; null if counts are missing: the caller then counts the text. */
 export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Record<string, unknown> | null {
   const [prompt, completion] = [inputTokens.total, outputTokens.total];
@@ -23,7 +33,7 @@ export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Re
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    ...(inputTokens.cacheRead ? { prompt_tokens_details: { cached_tokens: inputTokens.cacheRead } } : {}),
+    ...inputDetailsOf(inputTokens),
     ...(outputTokens.reasoning
       ? { completion_tokens_details: { reasoning_tokens: outputTokens.reasoning } }
       : {}),

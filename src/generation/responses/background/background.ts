@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Principal } from '../../../access/access.types.js';
+import { ApiError, invalid } from '../../../contract/errors.js';
+import type { Database } from '../../../database/database.types.js';
+import { orKeyLost, takeBound } from '../../../idempotency/index.js';
+import { createLeaseWorker, isDatabaseAway } from '../../../jobs/index.js';
+import type { LeaseTimes, LeaseWorker } from '../../../jobs/index.js';
+import type { CallContext } from '../../../metering/call-context.js';
+import type { Fields } from '../../dialects/checks.js';
+import { begin } from '../ending.js';
+import { EventLog } from '../events.js';
+import { IS_STORED, KEYED } from '../response.queries.js';
+import { isOpen } from '../store.js';
+import type { ResponseParts } from '../responses.types.js';
+import type { ResponseWork } from '../work.js';
+import { ResponseExecution } from './execution.js';
+import type { BackgroundRequest } from './execution.js';
+import { cancelBackground, createBackground, createResponseWriter, responseMoves } from './moves.queries.js';
+import type { WorkRow } from './moves.queries.js';
+
+const MAX_KEY = 255;
+/** How long a cancellation waits for the worker to end what it has in hand. */
+const CANCEL_MS = 10_000;
+const LOOK_MS = 50;
+
+export interface BackgroundOptions extends ResponseParts {
+  database: Database;
+  /** A call at work, after its checks and its reservation. @throws ApiError in the order of decisions 1 */
+  admitted(call: CallContext, body: Fields): Promise<ResponseWork>;
+  /** The same of a call that was admitted before. */
+  resumed(call: CallContext, body: Fields, row: WorkRow): Promise<ResponseWork>;
+}
+
+/** Responses that are worked on without their callers (beyond 12.2). */
+export interface BackgroundResponses {
+  /**
+   * @param key the caller's own name for it: who uses it again gets the response that the first call made
+   * @returns the response's id. @throws ApiError in the order of decisions 1, idempotency_mismatch
+   */
+  start(call: CallContext, body: Fields, key?: string | null): Promise<string>;
+  /** Ends one that is open; resolves once it has ended. @returns false where it is unknown */
+  cancel(orgId: string, id: string): Promise<boolean>;
+  worker(options: { refresh(principal: Principal): Promise<Principal> } & LeaseTimes): LeaseWorker;
+}
+
+export function createBackgroundResponses(options: BackgroundOptions): BackgroundResponses {
+  return {
+    start: (call, body, key = null) => start(options, call, { body, key }),
+    cancel: (orgId, id) => cancel(options, orgId, id),
+    worker: (times) => createWorker(options, times),
+  };
+}
+
+interface Start {
+  body: Fields;
+  key: string | null;
+}
+
+async function start(options: BackgroundOptions, call: CallContext, { body, key }: Start): Promise<string> {
+  const bound = takeBound(call, 'resp');
+  if (bound !== null) return bound;
+  const named = key === null ? null : nameOf(key, body);
+  const earlier = named && (await startedBefore(options, call, named));
+  if (earlier !== null) return earlier;
+  const work = await options.admitted(call, body);
+  work.turn.caller.leave();
+  const id = await create(options, work, { body, named });
+  if (id === work.id) return id;
+  await options.engine.options.metering.release(work.turn.chat.operationId);
+  const first = named && (await startedBefore(options, call, named));
+  if (first === null) throw new ApiError('conflict', 'The response was deleted meanwhile', { retryAfter: 1 });
+  return first;
+}
+
+interface Named {
+  key: string;
+  fingerprint: string;
+}
+
+function nameOf(key: string, body: Fields): Named {
+  if (key === '' || key.length > MAX_KEY)
+    throw invalid(`idempotencyKey must have 1 to ${MAX_KEY} characters`, 'idempotencyKey');
+  return { key, fingerprint: createHash('sha256').update(JSON.stringify(body)).digest('hex') };
+}
+
+/** @throws ApiError idempotency_mismatch where the key stands for another call */
+async function startedBefore(
+  { database }: BackgroundOptions,
+  { principal: { orgId } }: CallContext,
+  { key, fingerprint }: Named,
+): Promise<string | null> {
+  const [row] = await database.tenantQuery<{ id: string; fingerprint: string }>(orgId, KEYED, [orgId, key]);
+  if (row === undefined) return null;
+  if (row.fingerprint !== fingerprint)
+    throw new ApiError('idempotency_mismatch', 'The idempotency key was used for another request', {
+      param: 'idempotencyKey',
+    });
+  return row.id;
+}
+
+async function create(
+  { database, engine }: BackgroundOptions,
+  work: ResponseWork,
+  { body, named }: { body: Fields; named: Named | null },
+): Promise<string> {
+  const { id, prepared, turn } = work;
+  const { call, operationId, promptTokens, maxTokens, model } = turn.chat;
+  const { orgId, keyId, userId } = call.principal;
+  const response = { ...begin(work, model, null), status: 'queued' as const };
+  const log = new EventLog();
+  log.push({ type: 'response.created', response: response as never });
+  log.push({ type: 'response.queued', response: response as never });
+  const { items, previousId } = prepared.request;
+  const { dialect, tagsHeader, sentFor } = call;
+  const request = { body: { ...body, model: model.id }, dialect, tagsHeader, sentFor };
+  const row = {
+    id,
+    orgId,
+    keyId,
+    userId,
+    model: model.id,
+    previousId,
+    operationId,
+    requestId: call.requestId,
+    client: call.client,
+    promptTokens,
+    maxTokens,
+    key: named?.key ?? null,
+    fingerprint: named?.fingerprint ?? null,
+    boundTo: call.idempotencyKey,
+  };
+  try {
+    return await createBackground(database.system, {
+      row,
+      response: JSON.stringify(response),
+      input: JSON.stringify(items),
+      request: JSON.stringify(request),
+      itemIds: items.flatMap(({ id: own }) => (typeof own === 'string' ? [own] : [])),
+      events: log.ready,
+    });
+  } catch (error) {
+    const isStored = async () => (await database.tenantQuery(orgId, IS_STORED, [id])).length > 0;
+    const undone = engine.options.metering.releaseUnless(operationId, isStored);
+    if (!isDatabaseAway(error)) await undone;
+    throw orKeyLost(error);
+  }
+}
+
+async function cancel({ database, store }: BackgroundOptions, orgId: string, id: string): Promise<boolean> {
+  const { text, sequence, status } = await store.find(orgId, id);
+  if (!isOpen(status)) return true;
+  const response = { ...(JSON.parse(text) as Fields), status: 'cancelled' };
+  const event = JSON.stringify({ type: 'response.cancelled', sequence_number: sequence, response });
+  const prepared = { response: JSON.stringify(response), sequence, event };
+  let open = await cancelBackground(database.system, { orgId, id }, prepared);
+  for (const until = Date.now() + CANCEL_MS; open && Date.now() < until;) {
+    const now = await store.find(orgId, id);
+    open = isOpen(now.status);
+    if (open) await sleep(LOOK_MS);
+  }
+  if (open) throw new ApiError('unavailable', 'The response is still being cancelled', { retryAfter: 1 });
+  return open !== null;
+}
+
+function createWorker(
+  options: BackgroundOptions,
+  { refresh, ...times }: Parameters<BackgroundResponses['worker']>[0],
+): LeaseWorker {
+  const { database, engine } = options;
+  const { logger } = engine.options;
+  const writer = createResponseWriter(database);
+  const parts = {
+    engine,
+    writer,
+    logger,
+    callerOf: (keyId: string) => refresh({ keyId } as Principal),
+    resume: (call: CallContext, row: WorkRow) =>
+      options.resumed(call, (JSON.parse(row.request) as BackgroundRequest).body, row),
+    events: async ({ org_id: orgId, id }: WorkRow) =>
+      (await options.store.events(orgId, id, 0, Number.MAX_SAFE_INTEGER)).map(({ text }) => text),
+  };
+  return createLeaseWorker<WorkRow>({
+    ...times,
+    noun: { one: 'a response', many: 'responses' },
+    hints: database.hints,
+    pending: 'response_pending',
+    cancelled: 'response_cancel',
+    moves: responseMoves(database.system),
+    begin: (row, work) => new ResponseExecution(parts, row, work),
+    logger,
+  });
+}

@@ -1,0 +1,288 @@
+import type { Logger } from 'pino';
+import type { Principal } from '../../../access/access.types.js';
+import { ApiError } from '../../../contract/errors.js';
+import { isDatabaseAway } from '../../../jobs/index.js';
+import type { Hold, LeasedWork } from '../../../jobs/index.js';
+import type { CallContext } from '../../../metering/call-context.js';
+import { toVector } from '../../../metering/index.js';
+import type { SettlementEvent } from '../../../metering/metering.types.js';
+import type { Model } from '../../../models/models.types.js';
+import { runForOrg } from '../../../processes/index.js';
+import type { Permit } from '../../../processes/index.js';
+import { isFields, UpstreamError, usageIn } from '../../../providers/index.js';
+import type { ChatEngine } from '../../chat/engine.js';
+import { answerOfFault } from '../../chat/settlement.js';
+import { countDelivered } from '../../chat/tokens.js';
+import { tokenRate, wholeTokens } from '../../chat/usage.js';
+import type { Tokens } from '../../chat/usage.js';
+import type { Fields } from '../../dialects/checks.js';
+import { goesOn } from '../../dialects/rounds.js';
+import type { Round } from '../../dialects/rounds.js';
+import { EventLog } from '../events.js';
+import type { ResponseObject } from '../object.js';
+import type { ResponseEnd } from '../rounds.js';
+import { ResponseForm } from '../stream.js';
+import type { ResponseWork } from '../work.js';
+import { EventBatches, ResponseLost } from './batches.js';
+import type { EndedResponse, ResponseWriter, WorkRow } from './moves.queries.js';
+import { replayed } from './replay.js';
+
+/** What a worker is told of a response's call. */
+export interface BackgroundRequest extends Pick<CallContext, 'dialect' | 'tagsHeader' | 'sentFor'> {
+  body: Fields;
+}
+
+export interface ExecutionParts {
+  engine: ChatEngine;
+  writer: ResponseWriter;
+  logger: Logger;
+  /** Whose key a response goes by, as it is now. @throws ApiError unauthorized */
+  callerOf(keyId: string): Promise<Principal>;
+  /** The admitted call again. @throws ApiError where it cannot be done any more */
+  resume(call: CallContext, row: WorkRow): Promise<ResponseWork>;
+  /** All events that are stored. */
+  events(row: WorkRow): Promise<string[]>;
+}
+
+/** Events that are stored when a response is made: `response.created` and `response.queued`. */
+export const PREAMBLE = 2;
+const TIME_LIMIT_MS = 1_800_000;
+
+/** Why an answer ends that its upstream did not end. */
+type Stop = 'cancelled' | 'left' | 'late';
+
+class Stopped extends Error {}
+
+/** One response in this worker's hands, from its claim to its end or its hand-over. */
+export class ResponseExecution implements LeasedWork {
+  readonly hold: Hold;
+  readonly ended: Promise<'done' | 'left'>;
+  readonly rests = false;
+  private readonly abort = new AbortController();
+  private readonly log: EventLog;
+  private readonly batches: EventBatches;
+  private why: Stop | null = null;
+  private work: ResponseWork | null = null;
+  private round: Round<ResponseEnd> | null = null;
+  /** Texts of this round, as JSON. */
+  private readonly delivered: string[] = [];
+
+  constructor(
+    private readonly parts: ExecutionParts,
+    private readonly row: WorkRow,
+    { workerId, permit }: { workerId: string; permit: Permit },
+  ) {
+    this.hold = { workerId, orgId: row.org_id, id: row.id, fence: row.fence };
+    this.log = new EventLog(row.sequence);
+    const { writer } = parts;
+    const onCancelling = () => this.cancel();
+    this.batches = new EventBatches({ hold: this.hold, writer, onCancelling }, row.sequence);
+    this.ended = runForOrg(row.org_id, () => this.whole(), permit);
+  }
+
+  /** It is waited for, as chats are. */
+  drain(): void {
+    // Nothing to do before the time is over.
+  }
+
+  cancel(): void {
+    this.stopFor('cancelled');
+  }
+
+  stop(): void {
+    this.stopFor('left');
+  }
+
+  private stopFor(why: Stop): void {
+    if (this.why !== null) return;
+    this.why = why;
+    this.abort.abort();
+    this.round?.cancel();
+  }
+
+  private async whole(): Promise<'done' | 'left'> {
+    const late = setTimeout(() => this.stopFor('late'), TIME_LIMIT_MS);
+    try {
+      await this.begin();
+      return 'done';
+    } catch (error) {
+      return await this.afterFault(error);
+    } finally {
+      clearTimeout(late);
+      this.batches.drop();
+      this.work?.turn.caller.leave();
+    }
+  }
+
+  /** One that another worker began to answer is not begun again: its reader has a part of another text (beyond 12.5). */
+  private async begin(): Promise<void> {
+    const { row } = this;
+    if (row.cancelling) return await this.endBroken({ status: 'cancelled', message: null });
+    if (row.sequence > PREAMBLE) {
+      const { output } = replayed(await this.parts.events(row));
+      if (output.length > 0) return await this.endBroken({ status: 'failed', message: 'Interrupted' });
+    }
+    await this.answer();
+  }
+
+  private async answer(): Promise<void> {
+    const { row, log, batches } = this;
+    const call = callOf(row, await this.parts.callerOf(row.key_id), this.abort.signal);
+    const work = await this.parts.resume(call, row);
+    this.work = work;
+    const first = await work.turn.stream();
+    const form = new ResponseForm(work, first, log);
+    if (row.sequence === PREAMBLE) form.beginWork();
+    const { delivered } = this;
+    const roundOf = (found: typeof first) => form.roundOf(found, (literal) => delivered.push(literal));
+    let round = roundOf(first);
+    for (;;) {
+      this.round = round;
+      while (this.why === null && (await round.step())) await batches.take(log.ready.splice(0));
+      if (this.why !== null) throw new Stopped();
+      const end = round.end();
+      work.addUsage(end.reported);
+      const cost = await costOf(work, end, delivered);
+      if (!goesOn(end, work.rounds)) return await this.finish(form, { end, model: round.model, cost });
+      await form.nextRound(end, cost);
+      delivered.length = 0;
+      round = roundOf(await work.turn.stream());
+    }
+  }
+
+  private async finish(
+    form: ResponseForm,
+    { end, model, cost }: { end: ResponseEnd; model: Model; cost: Tokens },
+  ): Promise<void> {
+    const { work } = form;
+    const tokens = work.turn.spend(cost);
+    form.tellEnd(end, { model, tokens });
+    await work.turn.releaseHeld();
+    const response = form.whole;
+    if (response === null) throw new Error('a response without its end');
+    const last = this.log.ready.splice(0);
+    await this.batches.take(last.slice(0, -1));
+    await this.batches.flush();
+    const rate = tokenRate(work.turn.chat.model);
+    await this.end({
+      status: response.status as EndedResponse['status'],
+      response,
+      events: last.slice(-1),
+      amounts: toVector(work.parts.engine.options.metering.tokenAmounts(tokens.total, rate)),
+      event: createdEvent(this.row, { model, tokens }),
+    });
+  }
+
+  private async afterFault(error: unknown): Promise<'done' | 'left'> {
+    const { work, why } = this;
+    if (error instanceof ResponseLost) return 'done';
+    if (why === 'left' || isDatabaseAway(error)) return 'left';
+    if (why === null && !(error instanceof ApiError) && !(error instanceof UpstreamError))
+      this.parts.logger.error({ err: error, responseId: this.row.id }, 'a response failed');
+    try {
+      await work?.turn.releaseHeld();
+      this.round?.breakOff();
+      await this.batches.take(this.log.ready.splice(0));
+      await this.batches.flush();
+      if (why === 'cancelled') await this.endBroken({ status: 'cancelled', message: null });
+      else
+        await this.endBroken({
+          status: 'failed',
+          message: why === 'late' ? 'Timed out' : answerOfFault(error).message,
+        });
+      return 'done';
+    } catch (fault) {
+      if (fault instanceof ResponseLost) return 'done';
+      this.parts.logger.error({ err: fault, responseId: this.row.id }, 'a response could not be ended');
+      return 'left';
+    }
+  }
+
+  /** Ends an answer that is not whole: what was delivered is kept and charged. */
+  private async endBroken({
+    status,
+    message,
+  }: {
+    status: 'failed' | 'cancelled';
+    message: string | null;
+  }): Promise<void> {
+    const { row } = this;
+    const events = await this.parts.events(row);
+    const { output, texts } = replayed(events);
+    const error = message === null ? null : { code: 'server_error' as const, message };
+    const response = {
+      ...(JSON.parse(row.response) as ResponseObject),
+      status,
+      error,
+      output: output as never,
+    };
+    const event = { type: `response.${status}`, sequence_number: events.length, response };
+    const amounts = await this.amountsOf(texts);
+    await this.end({ status, response, events: [JSON.stringify(event)], amounts, event: null });
+  }
+
+  /** Nothing, where nobody was given anything for it. */
+  private async amountsOf(texts: readonly string[]): Promise<number[] | null> {
+    const { metering, models, tokenizer } = this.parts.engine.options;
+    const model = models.find(this.row.model);
+    const spent = this.work?.turn.spent.total ?? 0;
+    const isFree = texts.length === 0 && spent === 0 && (this.why !== 'cancelled' || this.work === null);
+    if (isFree || model === null) return null;
+    const literals = spent > 0 ? this.delivered : texts.map((text) => JSON.stringify(text));
+    const total = (spent || this.row.prompt_tokens) + (await countDelivered(literals, tokenizer));
+    return toVector(metering.tokenAmounts(total, tokenRate(model)));
+  }
+
+  private async end({
+    response,
+    ...end
+  }: Omit<EndedResponse, 'hold' | 'response' | 'itemIds'> & { response: ResponseObject }): Promise<void> {
+    const itemIds = response.output.flatMap(({ id }: { id?: unknown }) =>
+      typeof id === 'string' ? [id] : [],
+    );
+    const ended = { ...end, hold: this.hold, response: JSON.stringify(response), itemIds };
+    if (!(await this.parts.writer.end(ended))) throw new ResponseLost();
+  }
+}
+
+async function costOf(
+  { parts, turn }: ResponseWork,
+  { reported }: ResponseEnd,
+  delivered: readonly string[],
+): Promise<Tokens> {
+  const { tokenizer } = parts.engine.options;
+  return await wholeTokens(isFields(reported) ? usageIn({ usage: reported }) : null, {
+    prompt: turn.chat.promptTokens,
+    completion: () => countDelivered(delivered, tokenizer),
+    generated: delivered.length > 0,
+  });
+}
+
+function callOf(row: WorkRow, principal: Principal, signal: AbortSignal): CallContext {
+  const { body: _, ...asked } = JSON.parse(row.request) as BackgroundRequest;
+  return {
+    principal,
+    requestId: row.request_id,
+    client: row.client,
+    signal,
+    keyWindowOpen: false,
+    rate: null,
+    idempotencyKey: null,
+    ...asked,
+  };
+}
+
+function createdEvent(row: WorkRow, { model, tokens }: { model: Model; tokens: Tokens }): SettlementEvent {
+  return {
+    orgId: row.org_id,
+    type: 'chat.message.created',
+    data: {
+      messageId: row.id,
+      model: model.id,
+      role: 'assistant',
+      totalTokens: tokens.total,
+      conversationId: null,
+    },
+    traceparent: row.client.traceparent ?? null,
+  };
+}

@@ -1,0 +1,61 @@
+import { isFields } from '../../../providers/index.js';
+import type { Fields } from '../../dialects/checks.js';
+
+/** What the events of a response have told so far. */
+export interface Replayed {
+  /** What was being written is `incomplete`. */
+  output: Fields[];
+  /** What was delivered, in pieces. */
+  texts: string[];
+}
+
+/** Where a delta's text goes, from its item: the list of parts and the number of the part, or a field of the item's own. */
+const PARTS: Record<string, readonly [list: string, index: string]> = {
+  'response.output_text.delta': ['content', 'content_index'],
+  'response.reasoning_text.delta': ['content', 'content_index'],
+  'response.reasoning_summary_text.delta': ['summary', 'summary_index'],
+};
+const FIELDS: Record<string, string> = {
+  'response.function_call_arguments.delta': 'arguments',
+  'response.custom_tool_call_input.delta': 'input',
+};
+
+const listIn = (item: Fields, name: string): unknown[] =>
+  (Array.isArray(item[name]) ? item[name] : (item[name] = [])) as unknown[];
+
+function add(target: unknown, field: string, text: string): void {
+  if (isFields(target)) target[field] = `${String(target[field] ?? '')}${text}`;
+}
+
+/** Puts an answer together from its events, as far as they go. */
+export function replayed(events: readonly string[]): Replayed {
+  const items: Fields[] = [];
+  const texts: string[] = [];
+  for (const text of events) {
+    const event = JSON.parse(text) as Fields;
+    const type = String(event['type']);
+    const index = Number(event['output_index']);
+    if (type === 'response.output_item.added' || type === 'response.output_item.done') {
+      if (isFields(event['item'])) items[index] = event['item'];
+      continue;
+    }
+    const item = items[index];
+    const { delta } = event;
+    if (typeof delta === 'string') texts.push(delta);
+    if (item === undefined) continue;
+    if (type === 'response.content_part.added')
+      listIn(item, 'content')[Number(event['content_index'])] = event['part'];
+    else if (type === 'response.reasoning_summary_part.added')
+      listIn(item, 'summary')[Number(event['summary_index'])] = event['part'];
+    else if (typeof delta === 'string') {
+      const part = PARTS[type];
+      const field = FIELDS[type];
+      if (part !== undefined) add(listIn(item, part[0])[Number(event[part[1]])], 'text', delta);
+      else if (field !== undefined) add(item, field, delta);
+    }
+  }
+  const output = items
+    .filter((item) => item !== undefined)
+    .map((item) => (item['status'] === 'in_progress' ? { ...item, status: 'incomplete' } : item));
+  return { output, texts };
+}
