@@ -151,7 +151,9 @@ describe('a key', () => {
     for (const text of [key, second.key]) expect((await models(text)).status).toBe(200);
     const third = await rotate(apiKey.id, 1);
     await eventually(async () => (await models(key)).status === 401, { what: 'the end of the first text' });
-    await eventually(async () => (await models(second.key)).status === 401, { what: 'the end of the overlap' });
+    await eventually(async () => (await models(second.key)).status === 401, {
+      what: 'the end of the overlap',
+    });
     expect((await models(third.key)).status).toBe(200);
     const fourth = await rotate(apiKey.id, 0);
     await eventually(async () => (await models(third.key)).status === 401, { what: 'the rotation' });
