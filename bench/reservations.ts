@@ -63,13 +63,16 @@ async function createPrincipal(database: Database, plans: PlanCatalogue): Promis
     'SELECT service_user_id AS user_id, version FROM organizations WHERE id = $1',
     [org.id],
   );
+  const state = effectivePlan(plans, { planCode: 'cli_team', subscriptionEndsAt: null }, new Date());
   return {
     keyId: key.id,
     keyName: key.name,
     orgId: org.id,
     userId: row?.user_id ?? '',
     scopes: new Set(key.scopes),
-    ...effectivePlan(plans, { planCode: 'cli_team', subscriptionEndsAt: null }, new Date()),
+    ...state,
+    rate: state.plan.rate,
+    models: null,
     orgVersion: row?.version ?? 1,
     expiresAt: null,
   };

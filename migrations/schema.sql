@@ -244,10 +244,22 @@ CREATE TABLE api_keys (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   session_id text,
   made_by text,
+  models text[],
+  rate_rpm integer,
+  rate_burst integer,
+  end_user text,
+  tags text[] DEFAULT '{}'::text[] NOT NULL,
+  previous_hash bytea,
+  previous_until timestamp with time zone,
+  CONSTRAINT api_keys_check CHECK (((rate_rpm IS NULL) = (rate_burst IS NULL))),
+  CONSTRAINT api_keys_end_user_check CHECK (((length(end_user) >= 1) AND (length(end_user) <= 256))),
   CONSTRAINT api_keys_hash_key UNIQUE (hash),
   CONSTRAINT api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   CONSTRAINT api_keys_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
   CONSTRAINT api_keys_pkey PRIMARY KEY (id),
+  CONSTRAINT api_keys_previous_hash_key UNIQUE (previous_hash),
+  CONSTRAINT api_keys_rate_burst_check CHECK ((rate_burst > 0)),
+  CONSTRAINT api_keys_rate_rpm_check CHECK ((rate_rpm > 0)),
   CONSTRAINT api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
 CREATE INDEX api_keys_org ON public.api_keys USING btree (org_id, id);

@@ -144,7 +144,7 @@ function enforce(guard: FieldGuard, context: GraphqlContext): void | Promise<voi
 /**
  * The slots of all windows that a field counts against: the key's, and the endpoint's where it has one; then the plan, where a whole scope needs
  * one, and the tier of the model that a body asks for. (Steps 4 and 5 of decisions 1, for faults that are told before the field runs.)
- * @throws ApiError rate_limited, plan_required, model_tier_not_allowed
+ * @throws ApiError rate_limited, plan_required, model_not_allowed, model_tier_not_allowed
  */
 export async function takeFieldSlots(
   services: Services,
@@ -158,5 +158,5 @@ export async function takeFieldSlots(
   if (guard.scope === 'webhooks') requireWebhooks(call);
   const { models } = services;
   if (endpoint !== undefined && body !== null)
-    modelFor(body, { models, plan: call.principal.plan, type: endpoint });
+    modelFor(body, { models, caller: call.principal, type: endpoint });
 }

@@ -241,7 +241,7 @@ const isPacked = ({ headers }: IncomingMessage): boolean => headers['content-enc
 
 /**
  * The values of the row's parameters. A fault is told after the call's slot was taken and its plan looked at (step 6 after 4 and 5).
- * @throws ApiError invalid_request, rate_limited, plan_required, model_tier_not_allowed
+ * @throws ApiError invalid_request, rate_limited, plan_required, model_not_allowed, model_tier_not_allowed
  */
 export async function bindOrRefuse(
   options: RestOptions,

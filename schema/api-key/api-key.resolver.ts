@@ -1,9 +1,22 @@
-import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
+import { Arg, Ctx, ID, Int, Mutation, Query, Resolver } from 'type-graphql';
 import { invalid } from '../../src/contract/errors.js';
 import type { GraphqlContext } from '../context.js';
 import { People } from '../guard.js';
-import { CreateApiKeyInput } from './api-key.input.js';
-import { ApiKeyType, CreateApiKeyResult, RevokeApiKeyResult } from './api-key.type.js';
+import { CreateApiKeyInput, UpdateApiKeyInput } from './api-key.input.js';
+import { ApiKeyType, CreateApiKeyResult, RevokeApiKeyResult, RotateApiKeyResult } from './api-key.type.js';
+
+/** @throws ApiError invalid_request */
+function checkLimits(
+  { expiresAt, rate }: Pick<UpdateApiKeyInput, 'expiresAt' | 'rate'>,
+  { plan }: GraphqlContext['call']['principal'],
+): void {
+  if (expiresAt != null && expiresAt.getTime() <= Date.now())
+    throw invalid('expiresAt must be in the future', 'expiresAt');
+  if (rate == null) return;
+  for (const name of ['rpm', 'burst'] as const)
+    if (rate[name] > plan.rate[name])
+      throw invalid(`rate.${name} must be at most ${plan.rate[name]}`, 'rate');
+}
 
 /** Keys are made and revoked by people, not by keys (contract 5.3, decisions 5). */
 @Resolver()
@@ -35,10 +48,48 @@ export class ApiKeyResolver {
     input: CreateApiKeyInput,
   ): Promise<CreateApiKeyResult> {
     const { orgId, userId } = call.principal;
-    const { name, scopes, expiresAt = null } = input;
-    if (expiresAt !== null && expiresAt.getTime() <= Date.now())
-      throw invalid('expiresAt must be in the future', 'expiresAt');
-    const { key, ...apiKey } = await services.keys.create({ orgId, userId, name, scopes, expiresAt });
+    checkLimits(input, call.principal);
+    const { tags, ...given } = input;
+    const { key, ...apiKey } = await services.keys.create({ orgId, userId, ...given, tags: tags ?? [] });
+    return { apiKey, key };
+  }
+
+  @People('admin')
+  @Mutation(() => ApiKeyType, {
+    description:
+      'Changes a key. It holds for its next calls; open connections stay. Only owners and admins may do this.',
+  })
+  updateApiKey(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID, { description: 'Id of the key.' }) id: string,
+    @Arg('input', () => UpdateApiKeyInput, { description: 'What is to be changed.' })
+    input: UpdateApiKeyInput,
+  ): Promise<ApiKeyType> {
+    checkLimits(input, call.principal);
+    const { name, scopes, tags, ...nullable } = input;
+    return services.keys.update(id, call.principal.orgId, {
+      ...nullable,
+      ...(name == null ? {} : { name }),
+      ...(scopes == null ? {} : { scopes }),
+      ...(tags === undefined ? {} : { tags: tags ?? [] }),
+    });
+  }
+
+  @People('admin')
+  @Mutation(() => RotateApiKeyResult, {
+    description:
+      'Gives a key a new text; its id and its limits stay. The text before stays valid for `overlapSeconds`, and is refused at once where they are 0. Only owners and admins may do this.',
+  })
+  async rotateApiKey(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID, { description: 'Id of the key.' }) id: string,
+    @Arg('overlapSeconds', () => Int, {
+      defaultValue: 0,
+      description: 'So long both texts are valid: 0 to 604,800 (seven days).',
+    })
+    overlapSeconds: number,
+  ): Promise<RotateApiKeyResult> {
+    const { key, ...apiKey } = await services.keys.rotate(id, overlapSeconds, call.principal.orgId);
     return { apiKey, key };
   }
 

@@ -1,6 +1,15 @@
-import { Field, ID, ObjectType } from 'type-graphql';
+import { Field, ID, Int, ObjectType } from 'type-graphql';
 import type { Scope } from '../../src/contract/words.js';
 import { KeyScope } from '../enums.js';
+
+@ObjectType({ simpleResolvers: true, description: "A key's own window of requests." })
+export class KeyRate {
+  @Field(() => Int, { description: 'Requests in a minute.' })
+  rpm!: number;
+
+  @Field(() => Int, { description: 'Requests at once.' })
+  burst!: number;
+}
 
 @ObjectType('ApiKey', {
   simpleResolvers: true,
@@ -42,6 +51,27 @@ export class ApiKeyType {
       'The e-mail address of the person who created it, as it was at that time; or `command line`.',
   })
   createdBy!: string;
+
+  @Field(() => [String], {
+    nullable: true,
+    description: 'Ids of models, and `provider/*`, that it may call; null if it may call all.',
+  })
+  models!: string[] | null;
+
+  @Field(() => KeyRate, {
+    nullable: true,
+    description: "Its own window of requests, where it is smaller than the plan's; null if it has none.",
+  })
+  rate!: KeyRate | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'The end user that all of its calls count for; null if none.',
+  })
+  endUser!: string | null;
+
+  @Field(() => [String], { description: 'The tags that all of its calls have.' })
+  tags!: string[];
 }
 
 @ObjectType({ simpleResolvers: true, description: 'The answer to createApiKey.' })
@@ -50,6 +80,15 @@ export class CreateApiKeyResult {
   apiKey!: ApiKeyType;
 
   @Field(() => String, { description: 'The key itself, `sk_…`. Only this answer shows it.' })
+  key!: string;
+}
+
+@ObjectType({ simpleResolvers: true, description: 'The answer to rotateApiKey.' })
+export class RotateApiKeyResult {
+  @Field(() => ApiKeyType, { description: 'The key: its id and its limits are as before.' })
+  apiKey!: ApiKeyType;
+
+  @Field(() => String, { description: 'Its new text, `sk_…`. Only this answer shows it.' })
   key!: string;
 }
 

@@ -60,6 +60,15 @@ export const ApiKey = defineEntity({
     revokedAt: p.datetime().nullable(),
     lastUsedAt: p.datetime().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),
+    /** Null: all models. */
+    models: p.array().$type<string[]>().nullable(),
+    rateRpm: p.integer().nullable(),
+    rateBurst: p.integer().nullable(),
+    endUser: p.text().nullable(),
+    tags: p.array().$type<string[]>().default([]),
+    /** Read by the authenticator's statements only, as `hash` is. */
+    previousHash: p.blob().nullable().lazy(),
+    previousUntil: p.datetime().nullable(),
     /** Null: an API key that a person or the command line made. */
     sessionId: p.text().nullable(),
     /** The email address, at that time, of the person who made the key; null: the command line. */

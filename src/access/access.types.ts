@@ -15,6 +15,10 @@ export interface Principal {
   /** The plan whose limits hold: `subscribedPlan`, or Free where the subscription ended. */
   plan: Plan;
   entitled: boolean;
+  /** The key's window: the plan's, or a smaller one of its own. */
+  rate: Plan['rate'];
+  /** Ids of models, and `provider/*`, that the key may call. Null: all. */
+  models: readonly string[] | null;
   /** Increases with each change of the organisation's plan. Admission refuses an old version; the key is then read again and the call repeated. */
   orgVersion: number;
   /** ISO 8601 or null. */

@@ -1,20 +1,25 @@
 /** Reads of keys and sessions for authentication: one statement and one round trip each, because every call waits for it. */
 
-const SELECT = `
-SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, k.scopes, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
-  COALESCE(k.expires_at <= now(), false) AS expired, o.plan_code, o.subscription_ends_at, o.version,
+const select = (expiresAt = 'k.expires_at') => `
+SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, k.scopes, ${expiresAt} AS expires_at, k.revoked_at IS NOT NULL AS revoked,
+  COALESCE(${expiresAt} <= now(), false) AS expired, k.models, k.rate_rpm, k.rate_burst, k.end_user, k.tags, o.plan_code, o.subscription_ends_at, o.version,
   clock_timestamp() AS read_at, k.session_id, m.role
 FROM api_keys k JOIN organizations o ON o.id = k.org_id
 LEFT JOIN members m ON k.session_id IS NOT NULL AND m.org_id = k.org_id AND m.user_id = k.user_id`;
 
-export const BY_HASH = { name: 'penstock_key_by_hash', text: `${SELECT} WHERE k.hash = $1` };
+/** Of a key that was rotated, its text before counts for a while. */
+export const BY_HASH = {
+  name: 'penstock_key_by_hash',
+  text: `${select()} WHERE k.hash = $1
+UNION ALL ${select('LEAST(k.expires_at, k.previous_until)')} WHERE k.previous_hash = $1`,
+};
 
 export const BY_SESSION = {
   name: 'penstock_key_by_session',
-  text: `${SELECT} WHERE k.session_id = $1 AND k.org_id = $2 AND k.revoked_at IS NULL`,
+  text: `${select()} WHERE k.session_id = $1 AND k.org_id = $2 AND k.revoked_at IS NULL`,
 };
 
-export const BY_ID = { name: 'penstock_key_by_id', text: `${SELECT} WHERE k.id = $1` };
+export const BY_ID = { name: 'penstock_key_by_id', text: `${select()} WHERE k.id = $1` };
 
 /** Which of the given keys are revoked or expired. */
 export const DEAD_KEYS = {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
 import { ApiError } from '../contract/errors.js';
 import type { MemberRole, PlanCode, Scope } from '../contract/words.js';
-import type { Authenticator, PlanCatalogue, Principal, SessionCredential } from './access.types.js';
+import type { Authenticator, Plan, PlanCatalogue, Principal, SessionCredential } from './access.types.js';
 import { BY_HASH, BY_ID, BY_SESSION } from './authenticator.queries.js';
 import { effectivePlan } from './effective-plan.js';
 import { createInvalidations } from './invalidations.js';
@@ -25,6 +25,11 @@ interface Row {
   expires_at: Date | null;
   revoked: boolean;
   expired: boolean;
+  models: string[] | null;
+  rate_rpm: number | null;
+  rate_burst: number | null;
+  end_user: string | null;
+  tags: string[];
   plan_code: PlanCode;
   subscription_ends_at: Date | null;
   version: number;
@@ -65,15 +70,27 @@ const nameOf = (key: string): string => hash('sha256', key, 'base64');
 const sessionName = ({ token, orgId }: SessionCredential): string =>
   hash('sha256', `session ${token} ${orgId ?? ''}`, 'base64');
 
+/** The key's own window where it is the smaller one. */
+function rateOf({ rate_rpm: rpm, rate_burst: burst }: Row, { rate }: Plan): Plan['rate'] {
+  if (rpm === null || burst === null) return rate;
+  return { rpm: Math.min(rpm, rate.rpm), burst: Math.min(burst, rate.burst) };
+}
+
 function toPrincipal(row: Row, catalogue: PlanCatalogue, now: Date = row.read_at): Principal {
   const state = { planCode: row.plan_code, subscriptionEndsAt: row.subscription_ends_at };
+  const plans = effectivePlan(catalogue, state, now);
   return {
     keyId: row.key_id,
     keyName: row.key_name,
     orgId: row.org_id,
     userId: row.user_id,
     scopes: new Set(row.scopes),
-    ...effectivePlan(catalogue, state, now),
+    ...plans,
+    rate: rateOf(row, plans.plan),
+    models: row.models,
+    ...(row.end_user === null && row.tags.length === 0
+      ? {}
+      : { stamps: { endUser: row.end_user, tags: row.tags } }),
     orgVersion: row.version,
     expiresAt: row.expires_at?.toISOString() ?? null,
     ...(row.session_id === null || row.role === null
@@ -183,6 +200,7 @@ export function createAuthenticator(options: {
   const invalidations = createInvalidations({ database, logger });
   const unsubscribe = [
     database.hints.on('key_invalid', (keyId) => forget((row) => row.key_id === keyId)),
+    database.hints.on('key_changed', (keyId) => forget((row) => row.key_id === keyId)),
     database.hints.on('org_changed', (orgId) => forget((row) => row.org_id === orgId)),
     database.hints.onReconnect(() => forget(() => true)),
   ];

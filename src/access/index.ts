@@ -21,3 +21,5 @@ export type { TeamMember, TeamService } from './people/team.js';
 export { signInUrl } from './people/links.js';
 export { requireAccess } from './access-requirements.js';
 export type { AccessRequirement } from './access-requirements.js';
+export { isTag, MAX_END_USER, MAX_TAGS } from './key-limits.js';
+export type { KeyLimits } from './key-limits.js';

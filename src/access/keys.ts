@@ -9,7 +9,9 @@ import { SCOPES } from '../contract/words.js';
 import type { Scope } from '../contract/words.js';
 import { ApiKey, Organization } from './access.entity.js';
 import type { ApiKeyRow } from './access.entity.js';
-import { NOTIFY_INVALID } from './key.queries.js';
+import { checkKeyLimits } from './key-limits.js';
+import type { KeyLimits } from './key-limits.js';
+import { NOTIFY_CHANGED, NOTIFY_INVALID } from './key.queries.js';
 import { User } from './people/people.entity.js';
 
 const KEY_FORM = /^sk_[0-9a-f]{64}$/;
@@ -34,9 +36,13 @@ export interface KeyRecord {
   createdAt: string;
   /** The email address, at that time, of the person who made the key; or `command line`. */
   createdBy: string;
+  models: string[] | null;
+  rate: { rpm: number; burst: number } | null;
+  endUser: string | null;
+  tags: string[];
 }
 
-export interface NewKey {
+export interface NewKey extends KeyLimits {
   orgId: string;
   name: string;
   scopes: readonly Scope[];
@@ -45,10 +51,21 @@ export interface NewKey {
   userId?: string;
 }
 
-/** Makes, revokes and lists keys; the full key exists only in the answer to `create`. */
+/** What is to be changed; what is absent stays. */
+export type KeyChange = Partial<Pick<NewKey, 'name' | 'scopes' | 'expiresAt'>> & KeyLimits;
+
+/** Makes, changes, revokes and lists keys; the full key exists only in the answers to `create` and `rotate`. */
 export interface KeyService {
   /** @throws ApiError invalid_request for an empty name or no scope, not_found for an unknown organisation */
   create(input: NewKey): Promise<KeyRecord & { key: string }>;
+  /** Holds for the key's next call on every process. @throws ApiError invalid_request, not_found for a key that is none or was revoked */
+  update(keyId: string, orgId: string, change: KeyChange): Promise<KeyRecord>;
+  /**
+   * Gives the key another text. The text before stays valid for so long (0 to 604,800 seconds), its open connections beyond that; with 0 they are
+   * closed at once.
+   * @throws ApiError invalid_request, not_found
+   */
+  rotate(keyId: string, overlapSeconds: number, orgId?: string): Promise<KeyRecord & { key: string }>;
   /** Revokes the key immediately on every process, permanently. A repeated call returns the first revocation's time. @throws ApiError not_found */
   revoke(keyId: string, orgId?: string): Promise<{ id: string; revokedAt: string }>;
   /** @param createdBy only the keys of one creator, who may have left: an email address (case-insensitive), or `command line` */
@@ -69,34 +86,56 @@ function toRecord(row: ApiKeyRow): KeyRecord {
     lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),
     createdBy: row.madeBy ?? COMMAND_LINE,
+    models: row.models ?? null,
+    rate: row.rateRpm == null || row.rateBurst == null ? null : { rpm: row.rateRpm, burst: row.rateBurst },
+    endUser: row.endUser ?? null,
+    tags: row.tags,
   };
 }
 
-function check(input: NewKey): void {
-  if (input.name.trim() === '') throw invalid('name is required', 'name');
-  if (input.name.length > 200) throw invalid('name must have at most 200 characters', 'name');
-  if (input.scopes.length === 0) throw invalid('scopes must name at least one scope', 'scopes');
-  const unknown = input.scopes.find((scope) => !SCOPES.includes(scope));
+function check({ name, scopes, ...limits }: KeyChange): void {
+  if (name !== undefined && name.trim() === '') throw invalid('name is required', 'name');
+  if (name !== undefined && name.length > 200) throw invalid('name must have at most 200 characters', 'name');
+  if (scopes?.length === 0) throw invalid('scopes must name at least one scope', 'scopes');
+  const unknown = scopes?.find((scope) => !SCOPES.includes(scope));
   if (unknown !== undefined) throw invalid(`Unknown scope: ${unknown}`, 'scopes');
+  checkKeyLimits(limits);
 }
+
+/** The columns of what is given. */
+const columnsOf = ({ name, scopes, expiresAt, models, rate, endUser, tags }: KeyChange) => ({
+  ...(name === undefined ? {} : { name }),
+  ...(scopes === undefined ? {} : { scopes: SCOPES.filter((scope) => scopes.includes(scope)) }),
+  ...(expiresAt === undefined ? {} : { expiresAt }),
+  ...(models === undefined ? {} : { models: models === null ? null : [...new Set(models)] }),
+  ...(rate === undefined ? {} : { rateRpm: rate?.rpm ?? null, rateBurst: rate?.burst ?? null }),
+  ...(endUser === undefined ? {} : { endUser }),
+  ...(tags === undefined ? {} : { tags: [...new Set(tags)] }),
+});
+
+const newKeyText = (): string => `sk_${randomBytes(32).toString('hex')}`;
+
+const noKey = () => notFound('API key not found');
+
+const MAX_OVERLAP_SECONDS = 604_800;
 
 /** What `create` does, for use inside a transaction. */
 export async function insertKey(em: EntityManager, input: NewKey): Promise<KeyRecord & { key: string }> {
   check(input);
-  const { orgId, name, userId } = input;
+  const { orgId, name, userId, scopes } = input;
   const organization = await em.findOne(Organization, { id: orgId });
   if (organization === null) throw notFound('Organization not found');
   const person = userId === undefined ? null : await em.findOne(User, { id: userId, kind: 'person' });
-  const key = `sk_${randomBytes(32).toString('hex')}`;
+  const key = newKeyText();
   const made = em.create(ApiKey, {
     id: newId('key'),
     orgId,
     userId: userId ?? organization.serviceUserId,
-    name,
     prefix: key.slice(0, PREFIX_LENGTH),
     hash: hashKey(key),
-    scopes: SCOPES.filter((scope) => input.scopes.includes(scope)),
-    expiresAt: input.expiresAt ?? null,
+    ...columnsOf(input),
+    name,
+    scopes: SCOPES.filter((scope) => scopes.includes(scope)),
     madeBy: person?.email ?? null,
   });
   await em.flush();
@@ -106,6 +145,33 @@ export async function insertKey(em: EntityManager, input: NewKey): Promise<KeyRe
 export function createKeyService({ database }: { database: Database }): KeyService {
   return {
     create: (input) => database.allTenants((em) => insertKey(em, input)),
+    update: (id, orgId, change) =>
+      database.allTenants(async (em) => {
+        check(change);
+        const key = await em.findOne(ApiKey, { id, orgId, sessionId: null, revokedAt: null });
+        if (key === null) throw noKey();
+        em.assign(key, columnsOf(change));
+        await em.flush();
+        await sqlOf(em).query(NOTIFY_CHANGED, [id]);
+        return toRecord(key);
+      }),
+    rotate: (id, overlapSeconds, orgId) =>
+      database.allTenants(async (em) => {
+        if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > MAX_OVERLAP_SECONDS)
+          throw invalid(`overlapSeconds must be 0 to ${MAX_OVERLAP_SECONDS}`, 'overlapSeconds');
+        const key = newKeyText();
+        const where = { id, sessionId: null, revokedAt: null, ...(orgId === undefined ? {} : { orgId }) };
+        const rotated = await em.nativeUpdate(ApiKey, where, {
+          hash: hashKey(key),
+          prefix: key.slice(0, PREFIX_LENGTH),
+          previousHash: raw<Buffer>('hash'),
+          previousUntil: raw<Date>(`clock_timestamp() + ${overlapSeconds} * interval '1 second'`),
+        });
+        const row = rotated === 0 ? null : await em.findOne(ApiKey, where);
+        if (row === null) throw noKey();
+        await sqlOf(em).query(overlapSeconds === 0 ? NOTIFY_INVALID : NOTIFY_CHANGED, [id]);
+        return { ...toRecord(row), key };
+      }),
     revoke: (id, orgId) =>
       database.allTenants(async (em) => {
         const key = { id, sessionId: null, ...(orgId === undefined ? {} : { orgId }) };
@@ -116,7 +182,7 @@ export function createKeyService({ database }: { database: Database }): KeyServi
           { revokedAt: raw<Date>('clock_timestamp()') },
         );
         const revoked = await em.findOne(ApiKey, key);
-        if (revoked?.revokedAt == null) throw notFound('API key not found');
+        if (revoked?.revokedAt == null) throw noKey();
         await sqlOf(em).query(NOTIFY_INVALID, [id]);
         return { id, revokedAt: revoked.revokedAt.toISOString() };
       }),

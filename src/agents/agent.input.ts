@@ -2,6 +2,7 @@ import type { Plan } from '../access/access.types.js';
 import { isLonger } from '../text/characters.js';
 import { ApiError, invalid } from '../contract/errors.js';
 import { modelFor } from '../generation/index.js';
+import type { ModelCaller } from '../generation/index.js';
 import type { ModelCatalogue } from '../models/models.types.js';
 
 /** What an agent's owner may set (contract 4.8). */
@@ -22,7 +23,8 @@ export interface AgentInput {
 type AgentPlan = NonNullable<Plan['agents']>;
 
 export interface AgentRules {
-  plan: Plan;
+  /** Who makes or changes the agent. */
+  caller: ModelCaller;
   models: ModelCatalogue;
   /** Ids of the seven tools and of the operator's MCP tools. */
   knownTools: ReadonlySet<string>;
@@ -100,7 +102,7 @@ function requireTier({ model }: Record<string, unknown>, rules: AgentRules): voi
 }
 
 function parseField(name: keyof AgentInput, value: unknown, rules: AgentRules): unknown {
-  const plan = agentPlanOf(rules.plan);
+  const plan = agentPlanOf(rules.caller.plan);
   switch (name) {
     case 'name':
       return requiredText(value, 'name', 100);
@@ -136,7 +138,7 @@ function refuseUnknown(body: Record<string, unknown>, extra: readonly string[]):
 
 /** A whole agent with defaults filled in. @throws ApiError model_tier_not_allowed, invalid_request with `param` */
 export function parseAgent(body: Record<string, unknown>, rules: AgentRules): AgentInput {
-  agentPlanOf(rules.plan);
+  agentPlanOf(rules.caller.plan);
   requireTier(body, rules);
   refuseUnknown(body, []);
   const entries = Object.entries(FIELDS).map(([field, name]) => [name, parseField(name, body[field], rules)]);
@@ -145,7 +147,7 @@ export function parseAgent(body: Record<string, unknown>, rules: AgentRules): Ag
 
 /** The fields that a PATCH names; null means the field's default. */
 export function parseAgentChanges(body: Record<string, unknown>, rules: AgentRules): Partial<AgentInput> {
-  agentPlanOf(rules.plan);
+  agentPlanOf(rules.caller.plan);
   requireTier(body, rules);
   refuseUnknown(body, ['is_public']);
   const named = { ...FIELDS, is_public: 'isPublic' as const };

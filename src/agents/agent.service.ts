@@ -136,7 +136,7 @@ class Agents implements AgentService {
   }
 
   private rules(principal: Principal): AgentRules {
-    return { plan: principal.plan, models: this.options.models, knownTools: this.options.knownTools() };
+    return { caller: principal, models: this.options.models, knownTools: this.options.knownTools() };
   }
 
   private async insert(

@@ -32,6 +32,22 @@ export function parseScopes(text: string): Scope[] {
   return [...new Set(names.map((name) => parseWord(SCOPES, name)))];
 }
 
+/** Words separated by commas. */
+export const parseList = (text: string): string[] => text.split(',').map((word) => word.trim());
+
+/** @throws InvalidArgumentError */
+export function parseSeconds(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('must be a whole number');
+  return Number(text);
+}
+
+/** @throws InvalidArgumentError */
+export function parseCount(text: string): number {
+  const count = parseSeconds(text);
+  if (count === 0) throw new InvalidArgumentError('must be at least 1');
+  return count;
+}
+
 /** An ISO 8601 date or time; without an offset it is UTC. */
 export function parseTime(text: string): Date {
   const time = readIsoTime(text);

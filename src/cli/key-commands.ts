@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
+import type { KeyRecord } from '../access/index.js';
 import type { Scope } from '../contract/words.js';
 import { print } from './answer.js';
-import { parseScopes, parseTime } from './arguments.js';
+import { parseCount, parseList, parseScopes, parseSeconds, parseTime } from './arguments.js';
 
 const session = async () => (await import('./session.js')).withSession;
 
@@ -10,9 +11,32 @@ interface CreateOptions {
   name: string;
   scopes: Scope[];
   expires?: Date;
+  models?: string[];
+  rpm?: number;
+  burst?: number;
+  endUser?: string;
+  tags?: string[];
 }
 
-/** `key create|revoke|list`; the full key is shown once, by `create` (contract 2.16). */
+/** A key as the list shows it: limits where it has any. */
+function shownOf({ createdAt: _, models, rate, endUser, tags, ...shown }: KeyRecord): object {
+  return {
+    ...shown,
+    ...(models === null ? {} : { models }),
+    ...(rate === null ? {} : { rate }),
+    ...(endUser === null ? {} : { endUser }),
+    ...(tags.length === 0 ? {} : { tags }),
+  };
+}
+
+/** One half alone stands for both. */
+function rateOf({ rpm, burst }: CreateOptions): { rpm: number; burst: number } | null {
+  if (rpm === undefined && burst === undefined) return null;
+  const both = rpm ?? burst ?? 1;
+  return { rpm: rpm ?? both, burst: burst ?? both };
+}
+
+/** `key create|rotate|revoke|list`; the full key is shown once, by `create` and `rotate` (contract 2.16). */
 export function addKeyCommands(program: Command): void {
   const key = program.command('key').description('API keys.');
   key
@@ -21,15 +45,32 @@ export function addKeyCommands(program: Command): void {
     .requiredOption('--name <name>')
     .requiredOption('--scopes <list>', 'all, or names separated by commas', parseScopes)
     .option('--expires <time>', 'ISO 8601', parseTime)
-    .action(async ({ org, name, scopes, expires }: CreateOptions) => {
+    .option('--models <list>', 'ids of models, and provider/*, separated by commas', parseList)
+    .option('--rpm <count>', 'requests in a minute, where fewer than the plan has', parseCount)
+    .option('--burst <count>', 'requests at once; default: as --rpm', parseCount)
+    .option('--end-user <name>', 'whom all calls of the key count for')
+    .option('--tags <list>', 'tags of all calls of the key, separated by commas', parseList)
+    .action(async (options: CreateOptions) => {
+      const { org, name, scopes, expires, models = null, endUser = null, tags = [] } = options;
       const withSession = await session();
       print(
         await withSession(async ({ organizations, keys }) => {
           const orgId = await organizations.resolveId(org);
-          const made = await keys.create({ orgId, name, scopes, expiresAt: expires ?? null });
+          const limits = { models, rate: rateOf(options), endUser, tags };
+          const made = await keys.create({ orgId, name, scopes, expiresAt: expires ?? null, ...limits });
           return { id: made.id, key: made.key, scopes: made.scopes, expiresAt: made.expiresAt };
         }),
       );
+    });
+  key
+    .command('rotate')
+    .description('Gives a key a new text. The text before stays valid for the overlap.')
+    .requiredOption('--id <key id>')
+    .option('--overlap <seconds>', '0 to 604800; default 0', parseSeconds, 0)
+    .action(async ({ id, overlap }: { id: string; overlap: number }) => {
+      const withSession = await session();
+      const { key: text } = await withSession(({ keys }) => keys.rotate(id, overlap));
+      print({ id, key: text });
     });
   key
     .command('revoke')
@@ -51,7 +92,7 @@ export function addKeyCommands(program: Command): void {
       print(
         await withSession(async ({ organizations, keys }) => {
           const records = await keys.list(await organizations.resolveId(org), createdBy);
-          return { keys: records.map(({ createdAt: _hidden, ...shown }) => shown) };
+          return { keys: records.map(shownOf) };
         }),
       );
     });

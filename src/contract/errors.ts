@@ -11,6 +11,7 @@ export const ERROR_KINDS = {
   quota_exceeded: { status: 402, closeCode: 4400 },
   forbidden: { status: 403, closeCode: 4403 },
   plan_required: { status: 403, closeCode: 4403 },
+  model_not_allowed: { status: 403, closeCode: 4403 },
   model_tier_not_allowed: { status: 403, closeCode: 4403 },
   not_found: { status: 404, closeCode: 4400 },
   method_not_allowed: { status: 405, closeCode: 4400 },

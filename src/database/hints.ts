@@ -21,6 +21,7 @@ const CHANNELS: Record<HintChannel, true> = {
   response_pending: true,
   response_cancel: true,
   key_invalid: true,
+  key_changed: true,
   org_changed: true,
   webhook: true,
 };

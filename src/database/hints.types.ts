@@ -12,6 +12,7 @@ export type HintChannel =
   | 'response_pending'
   | 'response_cancel'
   | 'key_invalid'
+  | 'key_changed'
   | 'org_changed'
   | 'webhook';
 

@@ -31,6 +31,7 @@ export { tokenRate, wholeTokens } from './chat/usage.js';
 export { makeImages } from './image/upstream.js';
 export { asUpstreamMade } from './pipeline/upstreams.js';
 export { callableModels } from './pipeline/callable-models.js';
-export { isTierAllowed, modelFor } from './pipeline/checks.js';
+export type { ModelCaller } from './pipeline/checks.js';
+export { isTierAllowed, modelFor, requireAllowed } from './pipeline/checks.js';
 export { createUpstreams } from './pipeline/upstreams.js';
 export type { Upstreams } from './pipeline/upstreams.js';

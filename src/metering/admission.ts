@@ -54,7 +54,7 @@ export function createAdmission({
   });
   const itemOf = (request: AdmissionRequest): AdmissionItem => ({
     request,
-    key: request.keyWindow ? keyRule(request.principal.plan) : null,
+    key: request.keyWindow ? keyRule(request.principal) : null,
     endpoint: request.endpoint === undefined ? null : endpointRule(plans, request.endpoint),
     allowance: allowanceOf(request.principal.plan).literal,
   });

@@ -1,11 +1,8 @@
+import { isTag as isTagText, MAX_END_USER, MAX_TAGS } from '../access/index.js';
 import { invalid } from '../contract/errors.js';
 import { isLonger } from '../text/characters.js';
 import type { CallContext } from './call-context.js';
 import type { Attribution } from './metering.types.js';
-
-const MAX_END_USER = 256;
-const MAX_TAGS = 10;
-const TAG = /^[A-Za-z0-9_.:/-]{1,64}$/;
 
 /** Nearly all calls name nobody. */
 const NOBODY: Attribution = { endUser: null, tags: [] };
@@ -62,7 +59,7 @@ function tagsIn(value: unknown, param: string): string[] {
   if (value == null) return [];
   const where = param === 'metadata' ? 'metadata.tags' : param;
   const list = typeof value === 'string' ? listIn(value) : value;
-  const isTag = (tag: unknown) => typeof tag === 'string' && TAG.test(tag);
+  const isTag = (tag: unknown) => typeof tag === 'string' && isTagText(tag);
   if (!Array.isArray(list) || !list.every(isTag))
     throw invalid(`${where} must be tags of at most 64 letters, digits and _.:/-`, param);
   if (list.length > MAX_TAGS) throw invalid(`${where} must have at most ${MAX_TAGS} tags`, param);

@@ -19,9 +19,9 @@ interface Row {
 export function createRatePeek(
   database: Pick<Database, 'system'>,
 ): (principal: Principal) => Promise<RateState> {
-  return async ({ keyId, plan }) => {
-    const { limit, lengthUs } = keyRule(plan);
-    const peek = database.system.query<Row>(PEEK, [keyId, 'key', lengthUs]);
+  return async (principal) => {
+    const { limit, lengthUs } = keyRule(principal);
+    const peek = database.system.query<Row>(PEEK, [principal.keyId, 'key', lengthUs]);
     const [row] = await within(peek, TIMEOUT_MS);
     if (row === undefined) throw new Error('the clock answered nothing');
     const remaining = Math.min(limit, row.slots ?? limit);

@@ -1,4 +1,4 @@
-import type { Plan, PlanCatalogue } from '../access/access.types.js';
+import type { PlanCatalogue, Principal } from '../access/access.types.js';
 import { ApiError } from '../contract/errors.js';
 import type { LimitedEndpoint } from '../contract/words.js';
 import type { RateState } from './metering.types.js';
@@ -40,7 +40,7 @@ function ruleOf(configured: object, limit: number, lengthUs: number): WindowRule
 }
 
 /** The key's own window (decisions 4): at most `burst` requests in any `burst / rpm` minutes. */
-export function keyRule({ rate }: Plan): WindowRule {
+export function keyRule({ rate }: Pick<Principal, 'rate'>): WindowRule {
   return ruleOf(rate, rate.burst, Math.round((rate.burst / rate.rpm) * 60_000_000));
 }
 

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ const random = seededRandom(12);
 let upstream: Server;
 let cluster: Cluster;
 beforeAll(async () => {
-  upstream = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     request.resume();
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const most = random() < 1 / CUT ? Math.floor(random() * WORDS.length) : WORDS.length;
@@ -33,7 +33,8 @@ beforeAll(async () => {
     if (most < WORDS.length) return void response.destroy();
     chunk({}, 'stop');
     response.end('data: [DONE]\n\n');
-  });
+  };
+  upstream = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
   const { port } = upstream.address() as AddressInfo;
   const providers = {

@@ -33,6 +33,8 @@ const GRAPHQL_ONLY = new Set([
   'query apiKeys',
   'mutation createApiKey',
   'mutation revokeApiKey',
+  'mutation rotateApiKey',
+  'mutation updateApiKey',
   'query members',
   'mutation addMember',
   'mutation changeMemberRole',

@@ -87,13 +87,17 @@ export async function createMeteringBench(
         [keyId],
       );
       if (row === undefined) throw new Error('no such key');
+      const plan = { planCode: row.plan_code, subscriptionEndsAt: row.ends };
+      const state = effectivePlan(plans, plan, row.now);
       return {
         keyId,
         keyName: 'test',
         orgId: row.org_id,
         userId: row.user_id,
         scopes: new Set(['chat']),
-        ...effectivePlan(plans, { planCode: row.plan_code, subscriptionEndsAt: row.ends }, row.now),
+        ...state,
+        rate: state.plan.rate,
+        models: null,
         orgVersion: row.version,
         expiresAt: null,
       };

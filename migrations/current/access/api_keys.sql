@@ -14,7 +14,18 @@ CREATE TABLE api_keys (
   created_at timestamptz NOT NULL DEFAULT now(),
   session_id text,
   -- Who made it: a person's address as it was then, so that it is known for ever; null is the command line.
-  made_by text
+  made_by text,
+  -- What the key may call: ids of models, and `provider/*`; null is all. Its own window, at most the plan's; null is the plan's.
+  models text[],
+  rate_rpm int CHECK (rate_rpm > 0),
+  rate_burst int CHECK (rate_burst > 0),
+  -- What all of its calls count for, whatever they say themselves.
+  end_user text CHECK (length(end_user) BETWEEN 1 AND 256),
+  tags text[] NOT NULL DEFAULT '{}',
+  -- The hash of the text before the last rotation, which counts until then.
+  previous_hash bytea UNIQUE,
+  previous_until timestamptz,
+  CHECK ((rate_rpm IS NULL) = (rate_burst IS NULL))
 );
 CREATE INDEX api_keys_org ON api_keys (org_id, id);
 CREATE UNIQUE INDEX api_keys_session ON api_keys (session_id, org_id) WHERE session_id IS NOT NULL AND revoked_at IS NULL;

@@ -10,6 +10,7 @@ const TYPES: Partial<Record<ErrorCode, ErrorType>> = {
   quota_exceeded: 'billing_error',
   forbidden: 'permission_error',
   plan_required: 'permission_error',
+  model_not_allowed: 'permission_error',
   model_tier_not_allowed: 'permission_error',
   not_found: 'not_found_error',
   payload_too_large: 'request_too_large',

@@ -8,6 +8,7 @@ const TYPES: Partial<Record<ErrorCode, string>> = {
   quota_exceeded: 'insufficient_quota',
   forbidden: 'permission_error',
   plan_required: 'permission_error',
+  model_not_allowed: 'permission_error',
   model_tier_not_allowed: 'permission_error',
   rate_limited: 'rate_limit_error',
   server_error: 'server_error',

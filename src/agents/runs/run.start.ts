@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../database/database.types.js';
 import { ApiError } from '../../contract/errors.js';
 import { withinInputTime } from '../../files/index.js';
-import { admitCall, isTierAllowed } from '../../generation/index.js';
+import { admitCall, isTierAllowed, requireAllowed } from '../../generation/index.js';
 import { orKeyLost } from '../../idempotency/index.js';
 import { newId } from '../../contract/ids.js';
 import { attributionOf } from '../../metering/index.js';
@@ -105,6 +105,7 @@ async function check(
   const plan = agentPlanOf(principal.plan);
   const agent = await agents.get(principal, agentId);
   const found = models.find(agent.model);
+  if (found !== null) requireAllowed(principal, found);
   if (found !== null && !isTierAllowed(principal.plan, found))
     throw new ApiError('model_tier_not_allowed', 'Model tier not allowed');
   const input = parseRun(body);

@@ -137,7 +137,7 @@ function checkChat(
   { call, body, more }: { call: CallContext; body: Body; more: readonly string[] },
 ): CheckedChat | Promise<CheckedChat> {
   const { models, tokenizer } = options;
-  const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
+  const model = modelFor(body, { models, caller: call.principal, type: 'chat' });
   if (call.dialect !== undefined) refuseUndoable(body, model);
   const defaultTokens = defaultTokensOf(call, model);
   const further = FurtherParts.of(call, model);
@@ -156,7 +156,7 @@ async function countTokens(
   { call, body, more }: { call: CallContext; body: Body; more: readonly string[] },
 ): Promise<number> {
   const { models, tokenizer } = options;
-  const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
+  const model = modelFor(body, { models, caller: call.principal, type: 'chat' });
   const readImage = await createImageReader(call.principal.orgId, body['messages'], options);
   const further = FurtherParts.of(call, model);
   const request = readChatRequest(body, {

@@ -75,7 +75,7 @@ async function check(
   call: CallContext,
   body: Record<string, unknown>,
 ): Promise<Checked> {
-  const model = modelFor(body, { models: options.models, plan: call.principal.plan, type: 'embedding' });
+  const model = modelFor(body, { models: options.models, caller: call.principal, type: 'embedding' });
   const request = readEmbeddingRequest(body);
   return { model, request, tokens: await countEmbeddingTokens(request, model, options.tokenizer) };
 }

@@ -22,8 +22,8 @@ const LEFT_OUT = 'x-penstock-tools-left-out';
 /** Steps 5 and 6 of decisions 1. @throws ApiError */
 function prepare({ engine, seal }: MessageParts, call: CallContext, body: Fields): Prepared {
   const { models, providers, search } = engine.options;
-  const { orgId, plan } = call.principal;
-  const model = modelFor(body, { models, plan, type: 'chat' });
+  const { orgId } = call.principal;
+  const model = modelFor(body, { models, caller: call.principal, type: 'chat' });
   const request = readMessageRequest(body);
   const provider = providers.find(model.upstream?.providerId ?? '');
   const isNative = provider !== null && speaksDialect(provider, model, 'messages');

@@ -1,4 +1,4 @@
-import type { Plan } from '../../access/access.types.js';
+import type { Plan, Principal } from '../../access/access.types.js';
 import { ApiError } from '../../contract/errors.js';
 import { availableModel } from '../../models/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
@@ -12,16 +12,29 @@ export function isTierAllowed(plan: Plan, model: Model): boolean {
 }
 
 /**
- * The requested model, or its type's default, if the plan allows its tier (step 5 of decisions 1).
- * @throws ApiError model_tier_not_allowed, invalid_request for an unknown model
+ * Whether a key may call a model (beyond 13.4).
+ * @throws ApiError model_not_allowed
+ */
+export function requireAllowed({ models }: Pick<Principal, 'models'>, { id, provider }: Model): void {
+  if (models === null || models.includes(id) || models.includes(`${provider}/*`)) return;
+  throw new ApiError('model_not_allowed', 'Model not allowed for this key', { param: 'model' });
+}
+
+/** Who calls, for the question which models. */
+export type ModelCaller = Pick<Principal, 'plan' | 'models'>;
+
+/**
+ * The requested model, or its type's default, if the key may call it and the plan allows its tier (step 5 of decisions 1).
+ * @throws ApiError model_not_allowed, model_tier_not_allowed, invalid_request for an unknown model
  */
 export function modelFor(
   { model: asked, operation }: Record<string, unknown>,
-  { models, plan, type }: { models: ModelCatalogue; plan: Plan; type: ModelType },
+  { models, caller, type }: { models: ModelCatalogue; caller: ModelCaller; type: ModelType },
 ): Model {
   const id = asked as string | null | undefined;
   const model = models.named(type, id, typeof operation === 'string' ? operation : undefined);
-  if (!isTierAllowed(plan, model))
+  requireAllowed(caller, model);
+  if (!isTierAllowed(caller.plan, model))
     throw new ApiError('model_tier_not_allowed', 'Model tier not allowed', { param: 'model' });
   return availableModel(model); // what a provider here lacks is a fault of validation: after the plan
 }
@@ -33,7 +46,7 @@ export type Checked<Input> = { ok: true; model: Model; input: Input } | { ok: fa
 export function checkRequest<Input>(
   kind: GenerationKind<Input>,
   body: Record<string, unknown>,
-  context: { models: ModelCatalogue; plan: Plan; dialect?: Dialect | undefined },
+  context: { models: ModelCatalogue; caller: ModelCaller; dialect?: Dialect | undefined },
 ): Checked<Input> {
   try {
     const model = modelFor(body, { ...context, type: kind.name });

@@ -66,7 +66,7 @@ export function createGenerationService(options: GenerationOptions): GenerationS
     },
     async estimate(tool, call, body) {
       const kind = kindOf(tool);
-      const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
+      const checked = checkRequest(kind, body, { models, caller: call.principal });
       if (!checked.ok) throw checked.fault;
       const { model } = checked;
       const input =

@@ -82,7 +82,7 @@ function checkStart(
   call: CallContext,
   { body, models }: { body: Record<string, unknown> } & Pick<StartOptions, 'models'>,
 ): CheckedStart {
-  const checked = checkRequest(kind, body, { models, plan: call.principal.plan, dialect: call.dialect });
+  const checked = checkRequest(kind, body, { models, caller: call.principal, dialect: call.dialect });
   if (!checked.ok) return checked;
   try {
     return { ...checked, attribution: attributionOf(call, body) };

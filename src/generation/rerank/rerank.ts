@@ -26,7 +26,7 @@ function check(
   call: CallContext,
   body: Record<string, unknown>,
 ): Checked {
-  const model = modelFor(body, { models, plan: call.principal.plan, type: 'rerank' });
+  const model = modelFor(body, { models, caller: call.principal, type: 'rerank' });
   const request = readRerankRequest(body);
   return { model, request, units: Math.ceil(request.documents.length / DOCUMENTS_PER_UNIT) };
 }

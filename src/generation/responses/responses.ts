@@ -35,8 +35,8 @@ async function prepare(
   { body, isNew = true }: { body: Fields; isNew?: boolean },
 ): Promise<Prepared> {
   const { models, providers, search } = parts.engine.options;
-  const { orgId, plan } = call.principal;
-  const model = modelFor(body, { models, plan, type: 'chat' });
+  const { orgId } = call.principal;
+  const model = modelFor(body, { models, caller: call.principal, type: 'chat' });
   const request = readResponse(body);
   const provider = providers.find(model.upstream?.providerId ?? '');
   const isNative = provider?.dialects?.responses !== undefined;
