@@ -662,6 +662,7 @@ CREATE TABLE responses (
   response text NOT NULL,
   input text NOT NULL,
   item_ids text[] NOT NULL,
+  kind text DEFAULT 'response'::text NOT NULL,
   request text,
   request_id text,
   client jsonb,
@@ -676,6 +677,7 @@ CREATE TABLE responses (
   worker_id text,
   lease_until timestamp with time zone,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT responses_kind_check CHECK ((kind = ANY (ARRAY['response'::text, 'chat'::text]))),
   CONSTRAINT responses_pkey PRIMARY KEY (id),
   CONSTRAINT responses_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'in_progress'::text, 'completed'::text, 'incomplete'::text, 'failed'::text, 'cancelled'::text])))
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
@@ -2276,10 +2278,10 @@ DECLARE
   r responses;
 BEGIN
   INSERT INTO responses (id, org_id, key_id, user_id, status, model, previous_id, response, input, item_ids, request, request_id, client,
-      prompt_tokens, max_tokens, idempotency_key, fingerprint)
+      prompt_tokens, max_tokens, idempotency_key, fingerprint, kind)
     VALUES (p ->> 'id', p ->> 'orgId', p ->> 'keyId', p ->> 'userId', 'queued', p ->> 'model', p ->> 'previousId', p_response, p_input,
       p_item_ids, p_request, p ->> 'requestId', p -> 'client', (p ->> 'promptTokens')::int, (p ->> 'maxTokens')::int, p ->> 'key',
-      p ->> 'fingerprint')
+      p ->> 'fingerprint', p ->> 'kind')
     ON CONFLICT (org_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
     RETURNING * INTO r;
   IF r.id IS NULL THEN

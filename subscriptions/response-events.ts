@@ -1,6 +1,7 @@
 import type { Principal } from '../src/access/access.types.js';
-import { invalid, notFound } from '../src/contract/errors.js';
+import { ApiError, invalid, notFound } from '../src/contract/errors.js';
 import type {
+  KeyedChunk,
   ResponseEvents,
   ResponsePosition,
   ResponseService,
@@ -38,32 +39,53 @@ export async function createResponseHub({
     carriers,
   );
   await hub.start();
+  const known = async ({ orgId }: Principal, id: string): Promise<ResponsePosition> => {
+    const [found] = await responses.getMany(orgId, [id]);
+    if (found === undefined) throw notFound(`Response with id '${id}' not found`);
+    return found;
+  };
   return {
     get size() {
       return hub.size;
     },
     async follow({ principal, id, after }) {
-      const [found] = await responses.getMany(principal.orgId, [id]);
-      if (found === undefined) throw notFound(`Response with id '${id}' not found`);
-      if (found.sequence === 0)
+      const { kind, sequence } = await known(principal, id);
+      if (kind === 'chat' || sequence === 0)
         throw invalid('Only a response that was made in the background has events', 'id');
-      const query = { id, ...(after === undefined ? {} : { after }) };
-      return texts(await hub.follow(principal, query));
+      return mapped(await hub.follow(principal, { id, after }), ({ text }) => text);
+    },
+    async followChat({ principal, id, after }) {
+      await known(principal, id);
+      return mapped(await hub.follow(principal, { id, after }), chunkOf);
     },
     drain: () => hub.drain(),
     close: () => hub.close(),
   };
 }
 
-/** The texts of events, under the same ending. */
-function texts(
+/** Null: the end of its response, which is no chunk. @throws ApiError where the chat failed */
+function chunkOf({ sequence, text: chunk }: StoredEvent): KeyedChunk | null {
+  if (!LAST.test(chunk)) return { sequence, chunk };
+  const { response } = JSON.parse(chunk) as {
+    response: { status: string; error: { message: string } | null };
+  };
+  if (response.status === 'cancelled') throw new ApiError('server_error', 'The answer was cancelled');
+  if (response.error !== null) throw new ApiError('server_error', response.error.message);
+  return null;
+}
+
+/** Events as they are shown, under the same ending. @param shownAs null ends them */
+function mapped<Shown>(
   events: AsyncIterableIterator<StoredEvent>,
-): AsyncIterableIterator<string> & { resumable: true } {
-  const textOf = ({ done, value }: IteratorResult<StoredEvent>): IteratorResult<string> =>
-    done ? { done: true, value: undefined } : { done: false, value: value.text };
+  shownAs: (event: StoredEvent) => Shown | null,
+): AsyncIterableIterator<Shown> & { resumable: true } {
+  const shown = ({ done, value }: IteratorResult<StoredEvent>): IteratorResult<Shown> => {
+    const event = done ? null : shownAs(value);
+    return event === null ? { done: true, value: undefined } : { done: false, value: event };
+  };
   return {
     resumable: true,
-    next: () => events.next().then(textOf),
+    next: () => events.next().then(shown),
     return: async () => {
       await events.return?.();
       return { done: true, value: undefined };

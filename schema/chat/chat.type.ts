@@ -124,6 +124,12 @@ export class ChatChunkChoice {
 /** The chunk that REST streams (decisions 6, "Chat"), in camelCase. */
 @ObjectType({ simpleResolvers: true, description: 'A chunk of a streamed answer.' })
 export class ChatCompletionChunk {
+  @Field(() => Int, {
+    nullable: true,
+    description: 'From 1, without a hole, where the answer has an `idempotencyKey`: pass it as `after`.',
+  })
+  sequence?: number | null;
+
   @Field(() => ID, { description: 'The same in all chunks of an answer.' })
   id!: string;
 

@@ -10,7 +10,12 @@ export type { MessageService } from './messages/messages.types.js';
 export { createResponseRetention } from './responses/retention.js';
 export { createResponseService } from './responses/responses.js';
 export { createResponseStore } from './responses/store.js';
-export type { ResponseEvents, ResponseEventsQuery, ResponseService } from './responses/responses.types.js';
+export type {
+  KeyedChunk,
+  ResponseEvents,
+  ResponseEventsQuery,
+  ResponseService,
+} from './responses/responses.types.js';
 export type { ResponsePosition, StoredEvent } from './responses/store.js';
 export { createCarriedSeal } from './carried-seal.js';
 export type { CarriedSeal } from './carried-seal.js';

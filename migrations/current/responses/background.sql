@@ -27,10 +27,10 @@ DECLARE
   r responses;
 BEGIN
   INSERT INTO responses (id, org_id, key_id, user_id, status, model, previous_id, response, input, item_ids, request, request_id, client,
-      prompt_tokens, max_tokens, idempotency_key, fingerprint)
+      prompt_tokens, max_tokens, idempotency_key, fingerprint, kind)
     VALUES (p ->> 'id', p ->> 'orgId', p ->> 'keyId', p ->> 'userId', 'queued', p ->> 'model', p ->> 'previousId', p_response, p_input,
       p_item_ids, p_request, p ->> 'requestId', p -> 'client', (p ->> 'promptTokens')::int, (p ->> 'maxTokens')::int, p ->> 'key',
-      p ->> 'fingerprint')
+      p ->> 'fingerprint', p ->> 'kind')
     ON CONFLICT (org_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
     RETURNING * INTO r;
   IF r.id IS NULL THEN

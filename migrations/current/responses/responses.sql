@@ -2,7 +2,7 @@
 -- JSON. `item_ids` are the ids of all of its items, by which later requests may refer to them. Its operation has its
 -- ULID. Most are stored at their end; those in the background from their beginning: `request` is what a worker needs
 -- (null once it has ended), `sequence` that of its last event, `event_bytes` what its events take once it has ended.
--- Without a worker an open one waits to be claimed.
+-- A chat under its caller's key is one too: its events are chunks, and then its end. Without a worker an open one waits to be claimed.
 CREATE TABLE responses (
   id text PRIMARY KEY,
   org_id text NOT NULL,
@@ -14,6 +14,7 @@ CREATE TABLE responses (
   response text NOT NULL,
   input text NOT NULL,
   item_ids text[] NOT NULL,
+  kind text NOT NULL DEFAULT 'response' CHECK (kind IN ('response', 'chat')),
   request text,
   request_id text,
   client jsonb,

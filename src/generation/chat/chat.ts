@@ -22,7 +22,7 @@ import type { ChatCompletion, ChatService, ChatStream } from '../generation.type
 type Body = Record<string, unknown>;
 
 /** A running chat. */
-interface Live {
+export interface Live {
   chat: AdmittedChat;
   caller: ChatCaller;
   keepMade: KeepMade | null;
@@ -108,6 +108,10 @@ const STREAMED: Work<OpenAnswer, ChatStream> = {
   },
 };
 
+/** The answer of an admitted call as it comes. @throws ApiError; the call is settled then */
+export const openStream = (parts: ChatEngine, live: Live): Promise<ChatStream> =>
+  routed(parts, live, STREAMED);
+
 async function stream(parts: ChatEngine, call: CallContext, body: Body): Promise<ChatStream> {
   const keepMade = keeperOf(call, body);
   const before = keepMade && (await chargedBefore(parts.options, call, body));
@@ -115,7 +119,7 @@ async function stream(parts: ChatEngine, call: CallContext, body: Body): Promise
   const chat = await parts.admission.admit(call, body);
   const caller = parts.callers.enter(call);
   try {
-    return await routed(parts, { chat, caller, keepMade }, STREAMED);
+    return await openStream(parts, { chat, caller, keepMade });
   } catch (error) {
     caller.leave();
     throw error;

@@ -115,7 +115,7 @@ export const POSITIONS = {
 };
 
 export const GET_MANY =
-  'SELECT id, org_id, status, sequence FROM responses WHERE org_id = $1 AND id = ANY ($2)';
+  'SELECT id, org_id, kind, status, sequence FROM responses WHERE org_id = $1 AND id = ANY ($2)';
 
 export const DELETE = 'DELETE FROM responses WHERE org_id = $1 AND id = $2 RETURNING id';
 

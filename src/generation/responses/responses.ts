@@ -10,6 +10,7 @@ import type { Fields } from '../dialects/checks.js';
 import { textsBefore } from '../dialects/made.js';
 import type { Database } from '../../database/database.types.js';
 import { createBackgroundResponses } from './background/background.js';
+import { heldOf } from './background/execution.js';
 import type { WorkRow } from './background/moves.queries.js';
 import { unsettled } from './background/unsettled.js';
 import { completeResponse } from './complete.js';
@@ -157,14 +158,12 @@ async function resumed(
 ): Promise<ResponseWork> {
   let prepared = await prepare(parts, call, { body, isNew: false });
   if (prepared.request.truncation === 'auto') prepared = await fitting(parts, call, prepared);
-  const held = {
-    call,
-    operationId: `op_${row.id.slice('resp_'.length)}`,
-    promptTokens: row.prompt_tokens,
-    maxTokens: row.max_tokens,
-  };
   try {
-    return await ResponseWork.resume({ ...parts, engine: unsettled(parts.engine) }, held, prepared);
+    return await ResponseWork.resume(
+      { ...parts, engine: unsettled(parts.engine) },
+      heldOf(row, call),
+      prepared,
+    );
   } catch (fault) {
     throw inOwnWords(fault, prepared.translated);
   }
@@ -220,6 +219,7 @@ export function createResponseService(parts: ResponseParts & { database: Databas
       return { events: streamResponse(work, await work.turn.stream()) };
     },
     start: (call, body, key) => background.start(call, { ...body, background: true }, key),
+    startChat: (call, body, key) => background.startChat(call, body, key),
     get,
     list: (orgId, query) => store.list(orgId, query),
     getMany: (orgId, ids) => store.getMany(orgId, ids),

@@ -40,6 +40,8 @@ export interface ResponseService extends Pick<ResponseStore, 'getMany' | 'positi
    * @returns its id. @throws ApiError in the order of decisions 1, idempotency_mismatch
    */
   start(call: CallContext, body: Record<string, unknown>, key?: string | null): Promise<string>;
+  /** The same of a chat: its events are chunks. @throws as `start` */
+  startChat(call: CallContext, body: Record<string, unknown>, key: string): Promise<string>;
   /** The stored object's JSON text. @throws ApiError not_found */
   get(orgId: string, id: string): Promise<string>;
   /** Objects as JSON texts, newest first. @throws ApiError invalid_request */
@@ -61,8 +63,18 @@ export interface ResponseEventsQuery {
   after?: number | undefined;
 }
 
+/** A chunk of a chat that can be joined again. */
+export interface KeyedChunk {
+  /** From 1, without a hole. */
+  sequence: number;
+  /** As JSON. */
+  chunk: string;
+}
+
 /** Live events of responses that are worked on without their callers. */
 export interface ResponseEvents {
   /** Events as JSON texts, to the last one. @throws ApiError not_found, invalid_request */
   follow(query: ResponseEventsQuery): Promise<AsyncIterableIterator<string>>;
+  /** Chunks of a chat under its caller's key; its failure is thrown. @throws ApiError not_found, invalid_request */
+  followChat(query: ResponseEventsQuery & { after: number }): Promise<AsyncIterableIterator<KeyedChunk>>;
 }

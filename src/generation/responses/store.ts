@@ -78,6 +78,7 @@ export interface ResponseQuery {
 export interface ResponsePosition {
   id: string;
   orgId: string;
+  kind: 'response' | 'chat';
   status: string;
   sequence: number;
 }
@@ -218,7 +219,7 @@ class StoredResponses implements ResponseStore {
       orgId,
       known,
     ]);
-    return rows.map(({ id, status, sequence }) => ({ id, orgId, status, sequence }));
+    return rows.map((row) => ({ ...row, orgId }));
   }
 
   positions(ids: readonly string[]): Promise<{ id: string; sequence: number }[]> {

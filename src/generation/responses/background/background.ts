@@ -7,9 +7,15 @@ import { orKeyLost, takeBound } from '../../../idempotency/index.js';
 import { createLeaseWorker, isDatabaseAway } from '../../../jobs/index.js';
 import type { LeaseTimes, LeaseWorker } from '../../../jobs/index.js';
 import type { CallContext } from '../../../metering/call-context.js';
+import { isFields } from '../../../providers/index.js';
+import type { AdmittedChat } from '../../chat/admission.js';
 import type { Fields } from '../../dialects/checks.js';
+import { admitCall } from '../../pipeline/call-admission.js';
 import { begin } from '../ending.js';
 import { EventLog } from '../events.js';
+import { begunResponse } from '../object.js';
+import type { ResponseObject } from '../object.js';
+import { itemId, readResponse } from '../request.js';
 import { IS_STORED, KEYED } from '../response.queries.js';
 import { isOpen } from '../store.js';
 import type { ResponseParts } from '../responses.types.js';
@@ -17,7 +23,7 @@ import type { ResponseWork } from '../work.js';
 import { ResponseExecution } from './execution.js';
 import type { BackgroundRequest } from './execution.js';
 import { cancelBackground, createBackground, createResponseWriter, responseMoves } from './moves.queries.js';
-import type { WorkRow } from './moves.queries.js';
+import type { ResponseKind, WorkRow } from './moves.queries.js';
 
 const MAX_KEY = 255;
 /** How long a cancellation waits for the worker to end what it has in hand. */
@@ -39,6 +45,8 @@ export interface BackgroundResponses {
    * @returns the response's id. @throws ApiError in the order of decisions 1, idempotency_mismatch
    */
   start(call: CallContext, body: Fields, key?: string | null): Promise<string>;
+  /** The same of a chat (beyond 12.3). */
+  startChat(call: CallContext, body: Fields, key: string): Promise<string>;
   /** Ends one that is open; resolves once it has ended. @returns false where it is unknown */
   cancel(orgId: string, id: string): Promise<boolean>;
   worker(options: { refresh(principal: Principal): Promise<Principal> } & LeaseTimes): LeaseWorker;
@@ -46,28 +54,81 @@ export interface BackgroundResponses {
 
 export function createBackgroundResponses(options: BackgroundOptions): BackgroundResponses {
   return {
-    start: (call, body, key = null) => start(options, call, { body, key }),
+    start: (call, body, key = null) =>
+      start(options, call, { kind: 'response', body, key, begin: () => beginResponse(options, call, body) }),
+    startChat: (call, body, key) =>
+      start(options, call, { kind: 'chat', body, key, begin: () => beginChat(options, call, body) }),
     cancel: (orgId, id) => cancel(options, orgId, id),
     worker: (times) => createWorker(options, times),
   };
 }
 
 interface Start {
+  kind: ResponseKind;
   body: Fields;
   key: string | null;
+  /** Checks the call and reserves its price. @throws ApiError in the order of decisions 1 */
+  begin(): Promise<Begun>;
 }
 
-async function start(options: BackgroundOptions, call: CallContext, { body, key }: Start): Promise<string> {
+/** A call that is admitted, and what is stored of it. */
+interface Begun {
+  id: string;
+  chat: AdmittedChat;
+  response: ResponseObject;
+  items: readonly Fields[];
+  previousId: string | null;
+  events: string[];
+}
+
+const queued = (response: ResponseObject): ResponseObject => ({ ...response, status: 'queued' });
+
+async function beginResponse(options: BackgroundOptions, call: CallContext, body: Fields): Promise<Begun> {
+  const work = await options.admitted(call, body);
+  const { turn, prepared, id } = work;
+  turn.caller.leave();
+  const { items, previousId } = prepared.request;
+  const response = queued(begin(work, turn.chat.model, null));
+  const log = new EventLog();
+  log.push({ type: 'response.created', response: response as never });
+  log.push({ type: 'response.queued', response: response as never });
+  return { id, chat: turn.chat, response, items, previousId, events: log.ready };
+}
+
+async function beginChat(
+  { engine, store }: BackgroundOptions,
+  call: CallContext,
+  body: Fields,
+): Promise<Begun> {
+  await store.requireRoom(call.principal);
+  const chat = await engine.admission.admit(call, body);
+  const { model, operationId } = chat;
+  const id = `resp_${operationId.slice('op_'.length)}`;
+  const request = readResponse({ model: model.id, input: [], background: true });
+  const createdAt = Math.floor(Date.now() / 1000);
+  const response = queued(begunResponse({ id, request, model, tier: model.tier, createdAt, leftOut: [] }));
+  const messages = Array.isArray(body['messages']) ? (body['messages'] as unknown[]) : [];
+  const items = messages
+    .filter(isFields)
+    .map((message) => ({ id: itemId('message'), type: 'message', ...message }));
+  return { id, chat, response, items, previousId: null, events: [] };
+}
+
+async function start(options: BackgroundOptions, call: CallContext, start: Start): Promise<string> {
+  const { kind, body, key } = start;
   const bound = takeBound(call, 'resp');
   if (bound !== null) return bound;
-  const named = key === null ? null : nameOf(key, body);
+  const named = key === null ? null : nameOf(key, [kind, body]);
   const earlier = named && (await startedBefore(options, call, named));
-  if (earlier !== null) return earlier;
-  const work = await options.admitted(call, body);
-  work.turn.caller.leave();
-  const id = await create(options, work, { body, named });
-  if (id === work.id) return id;
-  await options.engine.options.metering.release(work.turn.chat.operationId);
+  const { metering } = options.engine.options;
+  if (earlier !== null) {
+    await admitCall(metering, call, {});
+    return earlier;
+  }
+  const begun = await start.begin();
+  const id = await create(options, begun, { kind, body, named });
+  if (id === begun.id) return id;
+  await metering.release(begun.chat.operationId);
   const first = named && (await startedBefore(options, call, named));
   if (first === null) throw new ApiError('conflict', 'The response was deleted meanwhile', { retryAfter: 1 });
   return first;
@@ -78,10 +139,10 @@ interface Named {
   fingerprint: string;
 }
 
-function nameOf(key: string, body: Fields): Named {
+function nameOf(key: string, asked: unknown): Named {
   if (key === '' || key.length > MAX_KEY)
     throw invalid(`idempotencyKey must have 1 to ${MAX_KEY} characters`, 'idempotencyKey');
-  return { key, fingerprint: createHash('sha256').update(JSON.stringify(body)).digest('hex') };
+  return { key, fingerprint: createHash('sha256').update(JSON.stringify(asked)).digest('hex') };
 }
 
 /** @throws ApiError idempotency_mismatch where the key stands for another call */
@@ -101,17 +162,11 @@ async function startedBefore(
 
 async function create(
   { database, engine }: BackgroundOptions,
-  work: ResponseWork,
-  { body, named }: { body: Fields; named: Named | null },
+  { id, chat, response, items, previousId, events }: Begun,
+  { kind, body, named }: { kind: ResponseKind; body: Fields; named: Named | null },
 ): Promise<string> {
-  const { id, prepared, turn } = work;
-  const { call, operationId, promptTokens, maxTokens, model } = turn.chat;
+  const { call, operationId, promptTokens, maxTokens, model } = chat;
   const { orgId, keyId, userId } = call.principal;
-  const response = { ...begin(work, model, null), status: 'queued' as const };
-  const log = new EventLog();
-  log.push({ type: 'response.created', response: response as never });
-  log.push({ type: 'response.queued', response: response as never });
-  const { items, previousId } = prepared.request;
   const { dialect, tagsHeader, sentFor } = call;
   const request = { body: { ...body, model: model.id }, dialect, tagsHeader, sentFor };
   const row = {
@@ -119,6 +174,7 @@ async function create(
     orgId,
     keyId,
     userId,
+    kind,
     model: model.id,
     previousId,
     operationId,
@@ -137,7 +193,7 @@ async function create(
       input: JSON.stringify(items),
       request: JSON.stringify(request),
       itemIds: items.flatMap(({ id: own }) => (typeof own === 'string' ? [own] : [])),
-      events: log.ready,
+      events,
     });
   } catch (error) {
     const isStored = async () => (await database.tenantQuery(orgId, IS_STORED, [id])).length > 0;

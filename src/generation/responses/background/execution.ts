@@ -10,6 +10,7 @@ import type { Model } from '../../../models/models.types.js';
 import { runForOrg } from '../../../processes/index.js';
 import type { Permit } from '../../../processes/index.js';
 import { isFields, UpstreamError, usageIn } from '../../../providers/index.js';
+import type { HeldChat } from '../../chat/admission.js';
 import type { ChatEngine } from '../../chat/engine.js';
 import { answerOfFault } from '../../chat/settlement.js';
 import { countDelivered } from '../../chat/tokens.js';
@@ -19,13 +20,17 @@ import type { Fields } from '../../dialects/checks.js';
 import { goesOn } from '../../dialects/rounds.js';
 import type { Round } from '../../dialects/rounds.js';
 import { EventLog } from '../events.js';
+import { endedResponse, TokenDetails } from '../object.js';
 import type { ResponseObject } from '../object.js';
 import type { ResponseEnd } from '../rounds.js';
 import { ResponseForm } from '../stream.js';
 import type { ResponseWork } from '../work.js';
 import { EventBatches, ResponseLost } from './batches.js';
 import type { EndedResponse, ResponseWriter, WorkRow } from './moves.queries.js';
+import { answerChat, replayedChat } from './chat-answer.js';
+import type { ChatCharge } from './chat-answer.js';
 import { replayed } from './replay.js';
+import type { Replayed } from './replay.js';
 
 /** What a worker is told of a response's call. */
 export interface BackgroundRequest extends Pick<CallContext, 'dialect' | 'tagsHeader' | 'sentFor'> {
@@ -118,11 +123,62 @@ export class ResponseExecution implements LeasedWork {
   private async begin(): Promise<void> {
     const { row } = this;
     if (row.cancelling) return await this.endBroken({ status: 'cancelled', message: null });
-    if (row.sequence > PREAMBLE) {
-      const { output } = replayed(await this.parts.events(row));
+    const isChat = row.kind === 'chat';
+    if (row.sequence > (isChat ? 0 : PREAMBLE)) {
+      const { output } = this.replay(await this.parts.events(row));
       if (output.length > 0) return await this.endBroken({ status: 'failed', message: 'Interrupted' });
     }
-    await this.answer();
+    await (isChat ? this.answerChat() : this.answer());
+  }
+
+  private replay(events: readonly string[]): Replayed {
+    return this.row.kind === 'chat' ? replayedChat(events, 'incomplete') : replayed(events);
+  }
+
+  private async answerChat(): Promise<void> {
+    const { row, batches, parts } = this;
+    const call = callOf(row, await parts.callerOf(row.key_id), this.abort.signal);
+    const { body } = JSON.parse(row.request) as BackgroundRequest;
+    const answer = await answerChat(parts.engine, call, { held: heldOf(row, call), body });
+    const last: string[] = [];
+    try {
+      for await (const chunk of answer.chunks) {
+        if (this.why !== null) throw new Stopped();
+        if (answer.charge() === null) await batches.take([chunk]);
+        else last.push(chunk);
+      }
+    } finally {
+      answer.leave();
+    }
+    const charge = answer.charge();
+    if (this.why !== null || charge === null) throw new Stopped();
+    await batches.flush();
+    await this.finishChat(last, charge);
+  }
+
+  /** The last chunks, and after them the response's own end, which a chat's reader is not shown. */
+  private async finishChat(last: string[], { tokens, model }: ChatCharge): Promise<void> {
+    const { row, parts } = this;
+    const { metering, models } = parts.engine.options;
+    const events = [...(await parts.events(row)), ...last];
+    const { output } = replayedChat(events, 'completed');
+    const isCut = last.some((chunk) => chunk.includes('"finish_reason":"length"'));
+    const status = isCut ? ('incomplete' as const) : ('completed' as const);
+    const asked = models.find(row.model);
+    const amounts = metering.tokenAmounts(tokens.total, asked === null ? 100 : tokenRate(asked));
+    const begun = JSON.parse(row.response) as ResponseObject;
+    const usage = new TokenDetails().usage(tokens);
+    const ended = { status, ...(isCut ? { reason: 'max_output_tokens' as const } : {}) };
+    const creditsUsed = (amounts.credits ?? 0) / 100;
+    const response = endedResponse({ ...begun, model }, { output, ended, usage, creditsUsed });
+    const event = { type: `response.${status}`, sequence_number: events.length, response };
+    await this.end({
+      status,
+      response,
+      events: [...last, JSON.stringify(event)],
+      amounts: toVector(amounts),
+      event: createdEvent(row, { model, tokens }),
+    });
   }
 
   private async answer(): Promise<void> {
@@ -169,7 +225,7 @@ export class ResponseExecution implements LeasedWork {
       response,
       events: last.slice(-1),
       amounts: toVector(work.parts.engine.options.metering.tokenAmounts(tokens.total, rate)),
-      event: createdEvent(this.row, { model, tokens }),
+      event: createdEvent(this.row, { model: model.id, tokens }),
     });
   }
 
@@ -208,7 +264,7 @@ export class ResponseExecution implements LeasedWork {
   }): Promise<void> {
     const { row } = this;
     const events = await this.parts.events(row);
-    const { output, texts } = replayed(events);
+    const { output, texts } = this.replay(events);
     const error = message === null ? null : { code: 'server_error' as const, message };
     const response = {
       ...(JSON.parse(row.response) as ResponseObject),
@@ -258,6 +314,12 @@ async function costOf(
   });
 }
 
+/** What was reserved for it. */
+export function heldOf(row: WorkRow, call: CallContext): HeldChat {
+  const operationId = `op_${row.id.slice('resp_'.length)}`;
+  return { call, operationId, promptTokens: row.prompt_tokens, maxTokens: row.max_tokens };
+}
+
 function callOf(row: WorkRow, principal: Principal, signal: AbortSignal): CallContext {
   const { body: _, ...asked } = JSON.parse(row.request) as BackgroundRequest;
   return {
@@ -272,13 +334,13 @@ function callOf(row: WorkRow, principal: Principal, signal: AbortSignal): CallCo
   };
 }
 
-function createdEvent(row: WorkRow, { model, tokens }: { model: Model; tokens: Tokens }): SettlementEvent {
+function createdEvent(row: WorkRow, { model, tokens }: { model: string; tokens: Tokens }): SettlementEvent {
   return {
     orgId: row.org_id,
     type: 'chat.message.created',
     data: {
       messageId: row.id,
-      model: model.id,
+      model,
       role: 'assistant',
       totalTokens: tokens.total,
       conversationId: null,

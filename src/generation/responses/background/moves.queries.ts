@@ -27,11 +27,15 @@ const END = named(
 );
 const CANCEL = named('cancel', 'SELECT penstock_response_cancel($1, $2, $3, $4, $5) AS open');
 
+/** A chat under its caller's key has chunks as events. */
+export type ResponseKind = 'response' | 'chat';
+
 /** A response as a worker takes it. */
 export interface WorkRow {
   id: string;
   org_id: string;
   key_id: string;
+  kind: ResponseKind;
   model: string;
   response: string;
   /** A {@link BackgroundRequest} as JSON. */
@@ -52,6 +56,7 @@ export interface CreatedResponse {
     orgId: string;
     keyId: string;
     userId: string;
+    kind: ResponseKind;
     model: string;
     previousId: string | null;
     operationId: string;
