@@ -192,6 +192,12 @@ function pidOf(child: { pid?: number | undefined }): number {
   return child.pid;
 }
 
+/** Penstock and its upstream alone. */
+export async function startAlone(places: Places): Promise<Field['penstock']> {
+  const direct = await startUpstream(places);
+  return await startPenstock(places, new URL(direct.url).origin);
+}
+
 /** All of them, each in a process of its own. */
 export async function startField(places: Places): Promise<Field> {
   const direct = await startUpstream(places);

@@ -1,7 +1,7 @@
 /**
  * The comparison: what Penstock's work costs beside bare programs and peers, on this machine, in one run. Figures are CPU from the operating system,
  * rates and latencies; the targets are ratios wherever they can be, so that they hold on any machine. Some ten minutes; `--quick` takes
- * three. Names of parts (`chat documents reservations agents jobs subscriptions webhooks outbox idle neighbours`) run those alone.
+ * three. Names of parts (`chat documents reservations durable agents jobs subscriptions webhooks outbox idle neighbours`) run those alone.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { benchAgents } from './agents.js';
 import { benchJson, benchStreams, type Effort } from './chat.js';
 import { startField, type Places } from './contenders.js';
 import { benchDocuments } from './documents.js';
+import { benchDurable } from './durable.js';
 import { benchFilms } from './films.js';
 import { fsyncMs } from './measure.js';
 import { benchNeighbours } from './neighbours.js';
@@ -45,6 +46,7 @@ async function calls(places: Places, wants: (part: string) => boolean, fsync: nu
 
 const PARTS: Record<string, (places: Places) => Promise<Verdict[]>> = {
   reservations: benchReservations,
+  durable: (places) => benchDurable(places, effort),
   agents: benchAgents,
   jobs: (places) => benchJobs(places, quick ? 1 : 3, quick ? 2_000 : 5_000),
   subscriptions: (places) => benchSubscriptions(places, quick ? 1 : 3),

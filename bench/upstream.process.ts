@@ -38,13 +38,16 @@ const last = Buffer.concat([
   Buffer.from('data: [DONE]\n\n'),
 ]);
 
-function stream(response: ServerResponse): void {
+/** Asked for it, every chunk says when it was written. */
+const CLOCK = 'What time is it?';
+
+function stream(response: ServerResponse, tellsTime: boolean): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(first);
   let sent = 1;
   const timer = setInterval(() => {
     sent += 1;
-    if (sent < CHUNKS) response.write(middle);
+    if (sent < CHUNKS) response.write(tellsTime ? chunk({ content: `${Date.now()} ` }, null) : middle);
     else {
       clearInterval(timer);
       response.end(last);
@@ -57,7 +60,8 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   const parts: Buffer[] = [];
   request.on('data', (part: Buffer) => parts.push(part));
   request.on('end', () => {
-    if (Buffer.concat(parts).includes('"stream":true')) stream(response);
+    const asked = Buffer.concat(parts);
+    if (asked.includes('"stream":true')) stream(response, asked.includes(CLOCK));
     else
       response
         .writeHead(200, { 'content-type': 'application/json', 'content-length': json.length })

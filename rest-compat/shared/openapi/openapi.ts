@@ -130,10 +130,10 @@ function refer(value: unknown, names: Map<string, string>, own?: string): JsonSc
 const schemaOf = ({ field, selection }: Operation): JsonSchema => outputSchema(field.type, selection);
 
 function chunkSchema({ describeEvent }: Route, stream: Operation): JsonSchema {
-  const { properties, ...rest } = withOptional(schemaOf(stream), [...CHUNK_OPTIONAL, 'sequence']);
+  const whole = withOptional(schemaOf(stream), [...CHUNK_OPTIONAL, 'sequence']);
   // Chunks are numbered over GraphQL alone.
-  const { sequence: _, ...shown } = properties as Record<string, JsonSchema>;
-  const schema = { ...rest, properties: shown };
+  const { sequence: _, ...shown } = whole['properties'] as Record<string, JsonSchema>;
+  const schema = { ...whole, properties: shown };
   return describeEvent ? describeEvent(schema) : schema;
 }
 
