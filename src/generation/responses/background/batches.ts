@@ -20,7 +20,6 @@ export class EventBatches {
   private waiting: string[] = [];
   private size = 0;
   private timer: NodeJS.Timeout | null = null;
-  private closedAt = Number.NEGATIVE_INFINITY;
   private writing: Promise<void> = Promise.resolve();
   private failure: Error | null = null;
 
@@ -42,7 +41,8 @@ export class EventBatches {
     }
     if (this.size >= CLOSE_CHARACTERS) void this.close();
     else if (this.waiting.length > 0 && this.timer === null) {
-      const dueMs = Math.max(0, this.closedAt + CLOSE_MS - performance.now());
+      // Those of all responses close together, so that they share a statement, a commit and the reads that follow.
+      const dueMs = CLOSE_MS - (performance.now() % CLOSE_MS);
       this.timer = setTimeout(() => void this.close(), dueMs);
     }
     return this.size >= MOST_WAITING ? this.flush() : undefined;
@@ -74,7 +74,6 @@ export class EventBatches {
     if (events.length === 0 || this.failure !== null) return;
     this.waiting = [];
     this.size = 0;
-    this.closedAt = performance.now();
     try {
       const { hold, writer } = options;
       const appended = await writer.append({ hold, after: this.sequence, events });
