@@ -114,7 +114,7 @@ describe('the key’s window', () => {
       const principal = await bench.createOrg('free');
       const sized = (burst: number) => ({
         ...principal,
-        plan: { ...principal.plan, rate: { rpm: burst, burst } },
+        rate: { rpm: burst, burst },
       });
       expect((await call(sized(from), taken)).admitted).toHaveLength(taken);
       expect((await call(sized(to), to + 10)).admitted).toHaveLength(Math.max(0, to - taken));
@@ -125,7 +125,7 @@ describe('the key’s window', () => {
     'of %i slots gives out each of them, though it keeps no time for each',
     async (burst) => {
       const principal = await bench.createOrg('free');
-      const sized = { ...principal, plan: { ...principal.plan, rate: { rpm: burst, burst } } };
+      const sized = { ...principal, rate: { rpm: burst, burst } };
       expect((await call(sized, 1)).admitted[0]?.rate).toMatchObject({ limit: burst, remaining: burst - 1 });
       expect((await call(sized, burst)).admitted).toHaveLength(burst - 1);
     },
