@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeAgent, runAgent } from '../support/agents.js';
 import { startPenstock, type TestServer } from '../support/server.js';
+import { at } from '../v1/v1.js';
 
 let server: TestServer;
 let key: string;
@@ -14,6 +15,10 @@ beforeAll(async () => {
   for (const prompt of ['a red square', 'a blue circle']) {
     await runAgent(server, key, ids.agent, { input: prompt });
     await server.rest('POST', '/images/generations', { key, body: { prompt, size: '512x512' } });
+    await at(server, '/v1')('POST', '/responses', {
+      headers: { authorization: `Bearer ${key}` },
+      body: { input: prompt, max_output_tokens: 5 },
+    });
   }
   const body = { name: 'Hook', url: 'https://example.com/hook', events: ['credits.low'] };
   const made = await server.rest<{ webhook: { id: string } }>('POST', '/webhooks', { key, body });
@@ -81,6 +86,6 @@ it('a page tells its first and last cursor, and whether pages come before and af
       pageInfo: { hasNextPage: false, hasPreviousPage: true, ...none },
     });
   }
-  expect(filled.sort()).toEqual(['agentRuns', 'agents', 'jobs', 'usageRecords']);
-  expect(lists).toHaveLength(6);
+  expect(filled.sort()).toEqual(['agentRuns', 'agents', 'jobs', 'responses', 'usageRecords']);
+  expect(lists).toHaveLength(7);
 });
