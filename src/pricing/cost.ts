@@ -34,7 +34,8 @@ function parted({ input, cachedInput, cacheWrite, output, reasoning }: TokenClas
 }
 
 function tokenCost(version: PriceVersion, tokens: TokenClasses): bigint | null {
-  const rates = ratesFor(version, tokens.input);
+  const { input, cachedInput, cacheWrite } = tokens;
+  const rates = ratesFor(version, Math.max(input, cachedInput + cacheWrite));
   let sum = 0n;
   for (const [name, count] of Object.entries(parted(tokens)) as [PricedToken, number][]) {
     if (count === 0) continue;
@@ -56,6 +57,9 @@ function unitCost({ rates }: PriceVersion, units: NonNullable<Used['units']>): b
   return sum;
 }
 
+/** What was not used costs nothing, and says nothing of the price of what was. */
+const isUsed = (counts: object): boolean => Object.values(counts).some((count) => count > 0);
+
 /**
  * What an attempt cost, in atto-dollars, not rounded. Where a version prices tokens or units, but not both, what it prices is the cost: some
  * makers charge images by tokens, others by the piece. Null: unknown.
@@ -63,8 +67,8 @@ function unitCost({ rates }: PriceVersion, units: NonNullable<Used['units']>): b
 export function exactCost(version: PriceVersion | null, { tokens, units }: Used): bigint | null {
   if (version === null) return null;
   const costs = [
-    ...(tokens == null ? [] : [tokenCost(version, tokens)]),
-    ...(units === undefined ? [] : [unitCost(version, units)]),
+    ...(tokens != null && isUsed(tokens) ? [tokenCost(version, tokens)] : []),
+    ...(units !== undefined && isUsed(units) ? [unitCost(version, units)] : []),
   ];
   const known = costs.filter((cost) => cost !== null);
   if (known.length === 0 && costs.length > 0) return null;

@@ -40,6 +40,13 @@ describe('what a use of a model costs', () => {
     ['images', { image: '0.04' }, { units: { image: 3 } }, '0.12'],
     ['seconds with decimals', { second: '0.0001' }, { units: { second: 12.345 } }, '0.0012345'],
     ['units without a price', { input: 1 }, { units: { track: 1 } }, null],
+    ['units without a price beside no tokens', { input: '1' }, { ...tokens({}), units: { track: 1 } }, null],
+    [
+      'tokens without a price beside no units',
+      { image: '1' },
+      { ...tokens({ input: 5 }), units: { image: 0 } },
+      null,
+    ],
     [
       'what is priced by the piece is not unknown because its tokens have no price',
       { image: '0.04' },
