@@ -46,8 +46,8 @@ const PlanSchema = z.strictObject({
    */
   streams: z.strictObject({ perMinute: count, held: count, heldByOrganization: count }),
   /**
-   * How many megabytes of requests a process reads and holds at once for one key. Long bodies of an organisation that has just sent so much are
-   * read at `mbPerSecond`.
+   * How many megabytes of requests a process reads and holds at once for one key. Long bodies of an organisation that has just sent twice
+   * `mbPerSecond` are read at that speed.
    */
   bodies: z.strictObject({ heldMb: count, mbPerSecond: count }),
   /** Of all that is stored for the organisation: files and kept answers. MB are 2^20 bytes; -1 is unlimited. */

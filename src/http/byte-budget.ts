@@ -29,9 +29,12 @@ export interface ByteBudget {
   readonly held: number;
 }
 
+/** An organisation that has been quiet may send as much at once as it may send in this time. */
+const BURST_SECONDS = 2;
+
 /**
- * An organisation may read `heldMb` at any speed, and from then on `mbPerSecond`. What it has read over that is forgotten as time passes.
- * @returns the milliseconds until the organisation has no more than `heldMb` to its account
+ * What an organisation has read is forgotten at `mbPerSecond`. @returns the milliseconds until it has no more than {@link BURST_SECONDS} of that
+ * to its account
  */
 function createPace() {
   const accounts = new LRUCache<string, { bytes: number; at: number }>({ max: 10_000 });
@@ -41,7 +44,7 @@ function createPace() {
     const { bytes: before, at } = accounts.get(orgId) ?? { bytes: 0, at: now };
     const read = Math.max(0, before - (now - at) * perMs) + bytes;
     accounts.set(orgId, { bytes: read, at: now });
-    return Math.max(0, (read - bodies.heldMb * MB) / perMs);
+    return Math.max(0, read / perMs - BURST_SECONDS * 1000);
   };
 }
 
