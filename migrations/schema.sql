@@ -1843,7 +1843,7 @@ BEGIN
   END IF;
   settled := penstock_settle_many(endings);
   IF settled -> 'items' @> '[[2, -1]]' THEN
-    -- A crash of PostgreSQL forgot reservations between their making and their jobs': they are charged all the same.
+    -- A crash of PostgreSQL can lose a reservation that was committed without a flush. The job is charged nevertheless.
     PERFORM penstock_ledger_restore(j.operation_id, jsonb_build_object('org', j.org_id, 'key', j.key_id, 'user', j.user_id, 'kind', j.tool,
         'model', j.model, 'request', j.request_id, 'job', j.id, 'version', b.org_version, 'allowance', to_jsonb(b.allowance)))
       FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id JOIN balances b ON b.org_id = j.org_id AND NOT b.superseded
@@ -1985,7 +1985,7 @@ CREATE OR REPLACE FUNCTION public.penstock_jobs_renew(p_worker text, p_ids text[
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  -- A renewal lost by a power cut costs a second attempt, no more: the commit need not wait for the disk.
+  -- If a power failure undoes a renewal, the job is only attempted again: the commit need not wait for the disk.
   PERFORM set_config('synchronous_commit', 'off', true);
   RETURN QUERY
     WITH held AS (
@@ -2093,7 +2093,7 @@ BEGIN
   PERFORM pg_notify('penstock_job_event', j.id || ':' || j.sequence) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid;
   PERFORM pg_notify('penstock_outbox', '');
   turn := nextval('job_turn') * 1000000;
-  -- At the end and in one order, so that two workers never wait for each other's turns.
+  -- Last, and in a fixed order, so that two workers cannot deadlock on these rows.
   INSERT INTO job_turns (tool, org_id, served)
     SELECT j.tool, j.org_id, turn + max(u.nth) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid GROUP BY j.tool, j.org_id ORDER BY 1, 2
     ON CONFLICT (tool, org_id) DO UPDATE SET served = GREATEST(job_turns.served, EXCLUDED.served);
@@ -2478,7 +2478,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  -- Tried again after its answer was lost: done already.
+  -- A repeated call: the first one was committed, but its answer was lost.
   IF (r.state ->> 'writes')::int >= (p -> 'state' ->> 'writes')::int THEN
     RETURN true;
   END IF;
@@ -3305,7 +3305,7 @@ BEGIN
   stamp := greatest(now_us, log[p_stamps]);
   expired := width_bucket(now_us - p_length, log);
   IF p_grain > 1 THEN
-    -- Slots still open in the newest stamp; none once it has left the window.
+    -- Free slots in the newest group; none if the group has left the window.
     IF expired = p_stamps THEN
       filled := p_grain;
     END IF;

@@ -1,5 +1,5 @@
--- API keys, by the hash of their text. A session of the dashboard has a row for each organisation that it looks at
--- (docs/adr/0010): such a row has a `session_id`, and a hash that no text has.
+-- API keys. The table stores the hash of a key's text, not the text. A session of the dashboard also has a row here,
+-- one for each organisation that it has opened (ADR 10): such a row has a `session_id`, and its hash is random.
 CREATE TABLE api_keys (
   id text PRIMARY KEY,
   org_id text NOT NULL REFERENCES organizations ON DELETE CASCADE,
@@ -13,16 +13,17 @@ CREATE TABLE api_keys (
   last_used_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT now(),
   session_id text,
-  -- Who made it: a person's address as it was then, so that it is known for ever; null is the command line.
+  -- The address of the person who made the key, copied so that it outlives the person; null: made by the command line.
   made_by text,
-  -- What the key may call: ids of models, and `provider/*`; null is all. Its own window, at most the plan's; null is the plan's.
+  -- The models that the key may call: ids and `provider/*`; null: all models. The key's own rate limit, at most the
+  -- plan's; null: the plan's limit.
   models text[],
   rate_rpm int CHECK (rate_rpm > 0),
   rate_burst int CHECK (rate_burst > 0),
-  -- What all of its calls count for, whatever they say themselves.
+  -- The end user of every call with this key, whatever the call says. The tags are added to those of the call.
   end_user text CHECK (length(end_user) BETWEEN 1 AND 256),
   tags text[] NOT NULL DEFAULT '{}',
-  -- The hash of the text before the last rotation, which counts until then.
+  -- The hash of the key's text before the last rotation. That text is accepted until `previous_until`.
   previous_hash bytea UNIQUE,
   previous_until timestamptz,
   CHECK ((rate_rpm IS NULL) = (rate_burst IS NULL))

@@ -1,4 +1,4 @@
--- Who works in which organisation, and as what.
+-- The people of each organisation, and their roles.
 CREATE TABLE members (
   org_id text NOT NULL REFERENCES organizations ON DELETE CASCADE,
   user_id text NOT NULL REFERENCES users ON DELETE CASCADE,

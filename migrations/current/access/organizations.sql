@@ -1,5 +1,5 @@
--- An organisation and its subscription (decisions 2). `version` grows with every change of it, so that a process knows
--- whether its copy is out of date.
+-- An organisation and its subscription (decisions 2). Every change increments `version`, so a process can tell whether
+-- its copy is out of date.
 CREATE TABLE organizations (
   id text PRIMARY KEY,
   name text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),

@@ -1,4 +1,5 @@
--- The month that `p_at` lies in, counted from `p_anchor` in UTC: 31 January, 28 February, 31 March (decisions 2).
+-- The billing month that contains `p_at`. Months are counted from `p_anchor` in UTC: 31 January, 28 February, 31 March
+-- (decisions 2).
 CREATE OR REPLACE FUNCTION penstock_period(p_anchor timestamptz, p_at timestamptz, OUT period_start timestamptz, OUT period_end timestamptz)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
   SELECT (a + make_interval(months => n)) AT TIME ZONE 'UTC', (a + make_interval(months => n + 1)) AT TIME ZONE 'UTC'

@@ -1,5 +1,5 @@
--- People, and the service user that each organisation's keys of the command line act as. A person belongs to no
--- organisation: a tenant sees the people who are its members.
+-- People, and one service user for each organisation: keys that the command line makes act as that user. A person
+-- belongs to no organisation; a tenant sees the people who are its members.
 CREATE TABLE users (
   id text PRIMARY KEY,
   org_id text REFERENCES organizations ON DELETE CASCADE,

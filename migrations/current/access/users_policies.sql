@@ -1,4 +1,4 @@
--- Who sees which users (users.sql): apart from their table, because members are looked at.
+-- The policies of `users`. They are not in users.sql because they read `members`, which is created later.
 ALTER TABLE users ENABLE ROW LEVEL SECURITY;
 ALTER TABLE users FORCE ROW LEVEL SECURITY;
 CREATE POLICY users_tenant ON users FOR SELECT TO penstock_tenant

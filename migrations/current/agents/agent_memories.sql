@@ -1,4 +1,4 @@
--- What an agent remembers of an end user. `embedding`: as in knowledge_chunks.
+-- What an agent remembers about an end user. `embedding` has the same format as in knowledge_chunks.
 CREATE TABLE agent_memories (
   id text PRIMARY KEY,
   org_id text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,

@@ -1,4 +1,4 @@
--- What a run's stream replays; each event holds the run's figures as of it.
+-- The events that a run's stream replays. Each event has the run's totals at the time of the event.
 CREATE TABLE agent_run_events (
   run_id text NOT NULL REFERENCES agent_runs (id) ON DELETE CASCADE,
   org_id text NOT NULL,

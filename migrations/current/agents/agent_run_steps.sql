@@ -1,4 +1,4 @@
--- What a run has done.
+-- The steps of runs, in order.
 CREATE TABLE agent_run_steps (
   run_id text NOT NULL REFERENCES agent_runs (id) ON DELETE CASCADE,
   org_id text NOT NULL,

@@ -1,5 +1,7 @@
--- Runs (contract 2.12). `agent` is the agent as the run uses it, cut to the plan; `state` what the next worker goes on
--- from; `end_user` whose memories it has, `attribution` whom it and its agent's calls are counted for; `credits_used` in hundredths. Without a worker a running run waits to be claimed.
+-- Runs (contract 2.12). A running run without a worker waits to be claimed. `agent`: a copy of the agent, reduced to
+-- what the plan allows. `state`: where the next worker continues. `end_user`: the person whose memories the run uses.
+-- `attribution`: the end user and tags that the run and its agent's calls are counted for. `credits_used`: in
+-- hundredths.
 CREATE TABLE agent_runs (
   id text PRIMARY KEY,
   org_id text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
@@ -38,7 +40,8 @@ CREATE TABLE agent_runs (
 CREATE INDEX agent_runs_list ON agent_runs (org_id, agent_id, id);
 CREATE INDEX agent_runs_session ON agent_runs (org_id, agent_id, session_id, id);
 CREATE INDEX agent_runs_open ON agent_runs (id) WHERE status = 'running';
--- Waiting runs by organisation, and those in work: a claim looks at one entry for each organisation, however many wait.
+-- Indexes of waiting and of claimed runs by organisation. A claim reads one entry for each organisation, however many
+-- runs wait.
 CREATE INDEX agent_runs_queue ON agent_runs (org_id, id) WHERE status = 'running' AND worker_id IS NULL;
 CREATE INDEX agent_runs_worked ON agent_runs (org_id, id) WHERE status = 'running' AND worker_id IS NOT NULL;
 CREATE INDEX agent_runs_finished ON agent_runs (completed_at) WHERE completed_at IS NOT NULL;

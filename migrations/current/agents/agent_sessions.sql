@@ -1,4 +1,4 @@
--- Conversations with an agent: made by the first run of each.
+-- Conversations with an agent. The first run of a conversation creates the row.
 CREATE TABLE agent_sessions (
   org_id text NOT NULL,
   agent_id text NOT NULL,

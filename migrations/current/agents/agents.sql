@@ -1,4 +1,4 @@
--- Agents (contract 2.11). Templates and public agents are read by every organisation, and changed by their owner alone
+-- Agents (contract 2.11). Every organisation can read templates and public agents; only the owner can change them
 -- (decisions 6, "Agents").
 CREATE TABLE agents (
   id text PRIMARY KEY,

@@ -1,5 +1,6 @@
 -- Settles a run's finished operations ([{id, amounts (null: release), fallback}]) and writes its steps ([{type,
--- content, tool, input, output}]), each with its event. Takes the locked row, answers it as it then is.
+-- content, tool, input, output}]), each with an event. The caller has locked the row; the function returns the changed
+-- row.
 CREATE OR REPLACE FUNCTION penstock_run_work(r agent_runs, p_operations jsonb, p_steps jsonb, p_tokens bigint)
 RETURNS agent_runs LANGUAGE plpgsql AS $$
 DECLARE
@@ -34,9 +35,9 @@ BEGIN
   RETURN now_r;
 END $$;
 
--- A worker's write at a boundary of a step; false where the run is not its own any more, and nothing was changed. It is
--- on the disk when it answers: what a subscriber saw and what was charged survives a power cut (decisions 2). Writes of
--- many runs share that wait.
+-- Stores the result of one step. Returns false, and changes nothing, if another worker has the run. The caller waits
+-- until the commit is on the disk, because what a subscriber saw and what was charged must survive a power failure
+-- (decisions 2). penstock_runs_advance writes many runs with one such wait.
 CREATE OR REPLACE FUNCTION penstock_run_advance(p_worker text, p_id text, p_fence int, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   r agent_runs;
@@ -46,7 +47,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  -- Tried again after its answer was lost: done already.
+  -- A repeated call: the first one was committed, but its answer was lost.
   IF (r.state ->> 'writes')::int >= (p -> 'state' ->> 'writes')::int THEN
     RETURN true;
   END IF;
@@ -55,8 +56,8 @@ BEGIN
   RETURN true;
 END $$;
 
--- Steps of many runs in one transaction: [{id, fence, work}] in the order of their organisations, so that no two lock
--- balances crosswise.
+-- Stores steps of many runs in one transaction: [{id, fence, work}], sorted by organisation, so that two transactions
+-- cannot deadlock on balances.
 CREATE OR REPLACE FUNCTION penstock_runs_advance(p_worker text, p jsonb) RETURNS SETOF boolean LANGUAGE plpgsql AS $$
 DECLARE
   item jsonb;

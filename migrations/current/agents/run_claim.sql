@@ -1,7 +1,7 @@
--- Waiting → in a worker's hands, in fair shares. `p_slots` are places for everybody: each waiting run counts as the first,
--- second ... of its organisation, those in work (in all workers together) included, and the first of each come before the
--- second of anybody. `p_newcomers` are places beyond them for organisations that have none in work: one each. Runs that
--- only wait for time to pass (`p_resting`) are not in work.
+-- Assigns waiting runs to a worker, in fair shares between organisations. `p_slots` are places for every organisation:
+-- each run has a rank within its organisation, and runs in progress on any worker have the first ranks; runs with a
+-- lower rank are taken first. `p_newcomers` are additional places, one for each organisation that has no run in
+-- progress. Runs that only wait for time to pass (`p_resting`) do not count as in progress.
 CREATE OR REPLACE FUNCTION penstock_runs_claim(
   p_worker text, p_slots int, p_newcomers int, p_lease_ms int, p_limit_ms bigint, p_resting text[]
 ) RETURNS SETOF agent_runs LANGUAGE plpgsql AS $$
@@ -62,7 +62,7 @@ BEGIN
     FROM held WHERE r.id = held.id RETURNING r.id;
 END $$;
 
--- What a stopping worker gives back: another goes on from the stored state.
+-- Returns the runs of a worker that stops. Another worker continues from the stored state.
 CREATE OR REPLACE FUNCTION penstock_runs_give_back(p_worker text, p_ids text[], p_fences int[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
   RETURN QUERY

@@ -1,5 +1,5 @@
--- (none) → running, waiting for a worker. The reservation of its base price is the run's from now on. A session that a
--- run begins is told of in the run's trace.
+-- Creates a run in status running, waiting for a worker. The run takes over the reservation of its base price. If the
+-- run begins a session, the event `chat.conversation.created` belongs to the trace of the run.
 CREATE OR REPLACE FUNCTION penstock_run_create(p jsonb) RETURNS agent_runs LANGUAGE plpgsql AS $$
 DECLARE
   r agent_runs;

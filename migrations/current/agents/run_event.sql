@@ -1,8 +1,8 @@
--- The life of a run: each move is one function that changes the row, writes steps and events with their outbox rows,
--- and settles, in one transaction. The run is locked first, then ledger rows, then the balance. What a worker writes
--- carries its name and its fence.
+-- The life of a run. Each transition is one function that changes the row, writes steps and events with their outbox
+-- rows, and settles, in one transaction. It locks the run first, then ledger rows, then the balance. Every write of a
+-- worker checks the worker's name and fence.
 
--- An event of a run's stream, with its message and its hint.
+-- Writes an event of a run's stream, its Kafka message and its notification.
 CREATE OR REPLACE FUNCTION penstock_run_event(r agent_runs, p_type text, p_data jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   kind text := CASE p_type WHEN 'start' THEN 'run.started' WHEN 'step' THEN 'run.step' ELSE 'run.' || r.status END;
@@ -15,7 +15,7 @@ BEGIN
   PERFORM pg_notify('penstock_run_event', r.id || ':' || r.sequence);
 END $$;
 
--- The webhook event beside a move.
+-- Writes the webhook event of a transition.
 CREATE OR REPLACE FUNCTION penstock_run_webhook(r agent_runs, p_type text, p_data jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM penstock_emit('events', r.org_id, penstock_event(p_type, r.org_id, jsonb_build_object('runId', r.id, 'agentId', r.agent_id,

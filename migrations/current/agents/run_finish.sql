@@ -1,5 +1,5 @@
--- running → completed, failed or cancelled; takes the locked row. The base price is charged where there was a step,
--- else given back. A failure after a step is a step of its own.
+-- running → completed, failed or cancelled. The caller has locked the row. The base price is charged if the run has a
+-- step, otherwise it is released. A failure after the first step is stored as a step of type `error`.
 CREATE OR REPLACE FUNCTION penstock_run_finish(r agent_runs, p_status text, p_text text) RETURNS agent_runs LANGUAGE plpgsql AS $$
 DECLARE
   done agent_runs := r;
@@ -26,7 +26,7 @@ BEGIN
   RETURN done;
 END $$;
 
--- The worker's end of a run: its last operations and steps, then the final state.
+-- Ends a run by its worker: stores its last operations and steps, then the final status.
 CREATE OR REPLACE FUNCTION penstock_run_end(p_worker text, p_id text, p_fence int, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   r agent_runs;
@@ -41,7 +41,7 @@ BEGIN
   RETURN true;
 END $$;
 
--- Ends of many runs: one transaction, one wait for the disk.
+-- Ends many runs in one transaction, so that they share one wait for the disk.
 CREATE OR REPLACE FUNCTION penstock_runs_end(p_worker text, p jsonb) RETURNS SETOF boolean LANGUAGE plpgsql AS $$
 DECLARE
   item jsonb;
@@ -53,7 +53,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- running → cancelled. No row: unknown; `moved` is false where it had finished already.
+-- running → cancelled. Returns no row for an unknown run; `moved` is false if the run had already finished.
 CREATE OR REPLACE FUNCTION penstock_run_cancel(p_org text, p_id text) RETURNS TABLE (moved boolean, run agent_runs) LANGUAGE plpgsql AS $$
 DECLARE
   r agent_runs;
@@ -71,7 +71,7 @@ BEGIN
   RETURN QUERY SELECT true, r;
 END $$;
 
--- Runs whose worker was killed, and those whose time is over: failed, with what they did kept and charged.
+-- Fails the runs whose worker was killed or whose time limit has passed. Their steps stay and are charged.
 CREATE OR REPLACE FUNCTION penstock_runs_sweep() RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   r agent_runs;

@@ -1,4 +1,4 @@
--- Events that a consumer could not take, in installations without Kafka.
+-- Events that a consumer could not process, in installations without Kafka.
 CREATE TABLE dead_letters (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   topic text NOT NULL,

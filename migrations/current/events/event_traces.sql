@@ -1,4 +1,4 @@
--- Where an event that no job and no run tells of stands in its caller's trace. Written only while traces are exported.
+-- The trace context of events that belong to no job and no run. Written only while traces are exported.
 CREATE TABLE event_traces (
   event_id text PRIMARY KEY,
   traceparent text NOT NULL,

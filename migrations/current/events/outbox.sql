@@ -1,5 +1,5 @@
--- The transactional outbox: an event is written in the transaction that it tells of, and leaves the table once the bus
--- has it.
+-- The transactional outbox. An event is inserted in the same transaction as the change that it describes, and deleted
+-- when the bus has accepted it.
 CREATE TABLE outbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   topic text NOT NULL CHECK (topic IN ('jobs', 'agents', 'responses', 'events')),

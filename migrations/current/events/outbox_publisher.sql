@@ -1,4 +1,4 @@
--- Which relay publishes, and until when: one row.
+-- The lease of the one relay that publishes: its holder and its expiry. The table has one row.
 CREATE TABLE outbox_publisher (
   single boolean PRIMARY KEY DEFAULT true CHECK (single),
   holder text,

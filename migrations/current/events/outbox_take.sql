@@ -1,8 +1,8 @@
--- One relay publishes at a time, for as long as it renews its lease by taking: that keeps the order within every key,
--- and costs a row of the outbox neither a claim nor a look at the rows before it. Rows are taken by state, never by `id
--- > last`, because a row may commit later than one with a higher id. `p_held` are those that the relay has in hand,
--- `p_published` those that leave the table; losing that by a power cut only publishes them twice, so the commit does
--- not wait for the disk. `p_limit` 0 gives the lease up, as does an empty table.
+-- Deletes what a relay has published and returns the next rows. Only one relay publishes at a time: it holds a lease,
+-- which each call renews. So the order within a key is kept without a claim for each row (ADR 8). Rows are selected by
+-- their presence, not by `id > last`, because a row can commit later than a row with a higher id. `p_published`: rows
+-- to delete. If a power failure undoes the deletion, they are only published twice, so the commit does not wait for the
+-- disk. `p_held`: rows that the relay is publishing now. The lease ends if `p_limit` is 0 or the table is empty.
 CREATE OR REPLACE FUNCTION penstock_outbox_take(p_relay text, p_limit int, p_lease_ms int, p_published bigint[], p_held bigint[])
 RETURNS SETOF outbox LANGUAGE plpgsql AS $$
 BEGIN

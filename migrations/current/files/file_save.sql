@@ -1,5 +1,5 @@
--- A file's row, where the organisation has room for it: decided under the lock of the row that counts, so that of many at
--- once no more are stored than fit. A negative limit is none.
+-- Inserts a file's row if the organisation has enough storage left. The function locks the row that counts the bytes,
+-- so simultaneous calls cannot exceed the limit together. A negative limit means unlimited.
 CREATE OR REPLACE FUNCTION penstock_file_save(p_limit bigint, f files) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   used bigint;

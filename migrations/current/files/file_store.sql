@@ -1,4 +1,4 @@
--- Which store the installation is bound to (decisions 9).
+-- The installation that the file store (disk folder or bucket) is bound to (decisions 9).
 CREATE TABLE file_store (
   installation_id text PRIMARY KEY,
   bound_at timestamptz NOT NULL DEFAULT now()

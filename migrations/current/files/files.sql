@@ -1,4 +1,4 @@
--- Stored files. Their bytes lie in the file store under the id.
+-- Stored files. The file store has the content under the same id.
 CREATE TABLE files (
   id text PRIMARY KEY,
   org_id text NOT NULL,
@@ -8,9 +8,10 @@ CREATE TABLE files (
   width integer,
   height integer,
   duration_seconds double precision,
-  -- The job whose input or output it is: it is removed when that job is forgotten. Null: its owner removes it.
+  -- The job that has the file as input or output. The file is deleted together with the job. Null: its owner deletes
+  -- it.
   job_id text,
-  -- The run whose attachment or tool's work it is: it is removed with that run.
+  -- The run that has the file as attachment or as a tool's result. The file is deleted together with the run.
   run_id text,
   created_at timestamptz NOT NULL DEFAULT now()
 );

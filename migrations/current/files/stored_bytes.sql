@@ -1,6 +1,6 @@
--- What each organisation has stored: part 0 are its files, the others its kept answers, in several rows so that calls that
--- end together do not wait for one another. Triggers keep them, so that whoever removes something, however, gives its
--- bytes back. Each trigger changes its rows in their order, as everybody locks several of them.
+-- How much each organisation has stored. Part 0 counts its files, parts 1 to 8 its stored answers, parts 9 to 16 its
+-- responses; several rows, so that calls that end together do not wait for one another. Triggers maintain the rows, so
+-- every deletion is counted, whoever makes it. All code locks the rows in the order of the primary key.
 CREATE TABLE stored_bytes (
   org_id text NOT NULL,
   part smallint NOT NULL,
@@ -18,7 +18,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON stored_bytes TO penstock_tenant;
 CREATE POLICY stored_bytes_system ON stored_bytes TO penstock_system USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON stored_bytes TO penstock_system;
 
--- Files were stored.
+-- After files were inserted.
 CREATE OR REPLACE FUNCTION penstock_files_stored() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
@@ -29,7 +29,7 @@ END $$;
 CREATE TRIGGER files_stored AFTER INSERT ON files REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT EXECUTE FUNCTION penstock_files_stored();
 
--- Files were removed.
+-- After files were deleted.
 CREATE OR REPLACE FUNCTION penstock_files_gone() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
@@ -40,12 +40,12 @@ END $$;
 CREATE TRIGGER files_gone AFTER DELETE ON files REFERENCING OLD TABLE AS gone
   FOR EACH STATEMENT EXECUTE FUNCTION penstock_files_gone();
 
--- How many bytes of an answer stand in a key's row. Reads lengths alone, not the bytes.
+-- The size of a stored answer. PostgreSQL reads only the lengths, not the bytes.
 CREATE OR REPLACE FUNCTION penstock_answer_bytes(k idempotency_keys) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
   SELECT COALESCE(octet_length(k.body), 0)::bigint + COALESCE(octet_length(k.made), 0)
 $$;
 
--- Answers were kept, or what was kept of them changed.
+-- After answers were stored or changed.
 CREATE OR REPLACE FUNCTION penstock_answers_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
@@ -61,7 +61,7 @@ END $$;
 CREATE TRIGGER idempotency_answers_kept AFTER UPDATE ON idempotency_keys REFERENCING NEW TABLE AS added OLD TABLE AS gone
   FOR EACH STATEMENT EXECUTE FUNCTION penstock_answers_kept();
 
--- Keys were forgotten.
+-- After idempotency keys were deleted.
 CREATE OR REPLACE FUNCTION penstock_answers_gone() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO stored_bytes AS s (org_id, part, bytes, items)

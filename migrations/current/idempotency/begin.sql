@@ -1,8 +1,8 @@
--- One statement decides what a request with a key may do. An in-flight row belongs to its process as long as that
--- process's lease runs; afterwards the next request with the same fingerprint takes it over, with the jobs that were
--- bound to it and what was kept of its answer. The row then gets the name that its new owner brings: who had the key
--- before writes to a row that is no more. A process takes no key over from itself, however long it was away: it knows
--- what it works on. With `run`, an owner is named only where the key is new.
+-- Decides what a request with an Idempotency-Key may do. A row in flight belongs to a process while the lease of that
+-- process is valid. After that, the next request with the same fingerprint takes the row over, with its jobs and the
+-- stored part of its answer. The row gets a new id then, so late writes of the previous owner find no row. A process
+-- never takes a key over from itself, because it knows its own requests. With the outcome `run`, `owner` is set only if
+-- the key is new.
 CREATE OR REPLACE FUNCTION penstock_idempotency_begin(
   p_id text, p_org text, p_key text, p_fingerprint bytea, p_process text
 ) RETURNS TABLE (outcome text, row_id text, owner text, jobs text[], granted text[], answer_status integer, answer_headers jsonb, answer_body bytea)

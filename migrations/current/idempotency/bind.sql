@@ -1,5 +1,5 @@
--- Called in the transaction that makes something: from its commit on, a retry finds what was made, whoever dies.
--- Whoever lost the key meanwhile makes nothing.
+-- Binds a created object to an Idempotency-Key, in the transaction that creates the object. After the commit a retry
+-- finds the object, even if the process dies. If another request has taken the key over, the transaction fails.
 CREATE OR REPLACE FUNCTION penstock_idempotency_bind(p_row text, p_job text) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- One row a key and organisation, forgotten after 24 h (decisions 6, "Beyond the contract").
+-- One row for each organisation and key, deleted after 24 hours (decisions 6, "Beyond the contract").
 CREATE TABLE idempotency_keys (
   id text PRIMARY KEY,
   org_id text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
@@ -11,7 +11,7 @@ CREATE TABLE idempotency_keys (
   status integer,
   headers jsonb,
   body bytea,
-  -- An answer that is about to be charged stands here first: sealed, until the whole answer is kept.
+  -- The encrypted answer, written before its charge, until the whole answer is in `body`.
   made bytea,
   created_at timestamptz NOT NULL DEFAULT now(),
   UNIQUE (org_id, key)

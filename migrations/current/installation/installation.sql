@@ -1,14 +1,15 @@
--- The one row that names this installation. `signing_secret` is what URLs are signed with where the operator set none.
+-- The single row that describes this installation. `signing_secret` signs URLs if the operator has set no secret.
 CREATE TABLE installation (
   only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
   id text NOT NULL,
   signing_secret text,
-  -- True once a process with Kafka has started here, for good: who runs without it then still writes every event for those with it.
+  -- True for ever once a process with Kafka has started here. Processes without Kafka then write every event, for those
+  -- with it.
   kafka boolean NOT NULL DEFAULT false,
-  -- Codes of the plans that have webhooks, as the processes' PLANS_FILE says; null until the first process has started.
+  -- The codes of the plans that include webhooks, from PLANS_FILE; null until the first process has started.
   webhook_plans text[],
   created_at timestamptz NOT NULL DEFAULT now(),
-  -- The address that callers are told, so that the command line can print links without the servers' environment.
+  -- PUBLIC_URL of the servers, so that the command line can print links without the servers' environment.
   public_url text
 );
 

@@ -1,11 +1,10 @@
--- processing → completed for a batch of attempts, with one settlement for all of them: only the winner of the
--- compare-and-set settles. First the jobs are locked in the order of ids, only then balances in the order of
--- organisations: a cancellation that holds a job waits for a balance, so nobody may hold a balance and wait for a job.
--- What a job's answer shows of its buckets is what the batch left in them.
+-- processing → completed for a batch of attempts, with one settlement for all of them. Only the attempt that still
+-- holds its job is settled. The function locks the jobs first (in the order of ids), then the balances (in the order of
+-- organisations): a cancellation locks its job and waits for a balance, so no transaction may hold a balance and wait
+-- for a job. The answer of a job shows the buckets after the whole batch.
 --
--- A job has a worker while it is processing and only then (a CHECK of the table). The statements ask for the worker
--- alone: with the status the planner takes a partial index, which it believes to be empty, and walks it whole for each
--- job.
+-- A job has a worker only while it is processing (a CHECK of the table). So the statements test the worker and not the
+-- status: with the status, the planner chooses a partial index that it assumes to be empty, and scans it for each job.
 CREATE OR REPLACE FUNCTION penstock_jobs_complete(p_worker text, p_items jsonb) RETURNS SETOF text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -29,7 +28,7 @@ BEGIN
   END IF;
   settled := penstock_settle_many(endings);
   IF settled -> 'items' @> '[[2, -1]]' THEN
-    -- A crash of PostgreSQL forgot reservations between their making and their jobs': they are charged all the same.
+    -- A crash of PostgreSQL can lose a reservation that was committed without a flush. The job is charged nevertheless.
     PERFORM penstock_ledger_restore(j.operation_id, jsonb_build_object('org', j.org_id, 'key', j.key_id, 'user', j.user_id, 'kind', j.tool,
         'model', j.model, 'request', j.request_id, 'job', j.id, 'version', b.org_version, 'allowance', to_jsonb(b.allowance)))
       FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id JOIN balances b ON b.org_id = j.org_id AND NOT b.superseded
@@ -66,8 +65,8 @@ BEGIN
   RETURN QUERY SELECT u.id FROM unnest(ids) u (id);
 END $$;
 
--- What a synchronous answer shows of the buckets after the charge: `{bucket: {remaining}}` in whole units, -1 where
--- unlimited. Takes the balance as penstock_balance_json gives it.
+-- The buckets that a synchronous answer shows after the charge: `{bucket: {remaining}}` in whole units, -1 if
+-- unlimited. `p_balance` is the result of penstock_balance_json.
 CREATE OR REPLACE FUNCTION penstock_job_balances(p_balance jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
   SELECT jsonb_object_agg(b.name, jsonb_build_object('remaining', CASE
       WHEN (p_balance #> ARRAY['allowance', i.at])::bigint = -1 THEN -1

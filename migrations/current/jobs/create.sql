@@ -1,6 +1,6 @@
--- (none) → pending. Takes a batch: the creates of one moment share a transaction. Creates of one organisation wait for
--- each other on an advisory lock, so that maxPendingJobs is exact; a refused job gives its reservation back here. The
--- caller sorts the items by organisation, the order in which every batch of this product locks balances.
+-- Creates a batch of jobs in status pending, in one transaction. Creations of one organisation wait for each other on
+-- an advisory lock, so maxPendingJobs is exact; the reservation of a refused job is released here. The caller sorts the
+-- items by organisation, because every batch locks balances in that order.
 CREATE OR REPLACE FUNCTION penstock_jobs_create(p_items jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   item jsonb;
@@ -37,7 +37,7 @@ BEGIN
   RETURN answers;
 END $$;
 
--- Files belong to the job from now on, and go with it.
+-- Binds files to a job: they are deleted together with it.
 CREATE OR REPLACE FUNCTION penstock_job_bind_files(j jobs, p_file_ids jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF jsonb_array_length(p_file_ids) > 0 THEN

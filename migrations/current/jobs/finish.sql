@@ -1,4 +1,4 @@
--- pending or processing → failed or cancelled; takes the locked row. Its reservation is released.
+-- pending or processing → failed or cancelled. The caller has locked the row. The reservation is released.
 CREATE OR REPLACE FUNCTION penstock_job_finish(j jobs, p_status text, p_message text, p_code text) RETURNS jobs LANGUAGE plpgsql AS $$
 DECLARE
   done jobs;
@@ -13,7 +13,7 @@ BEGIN
   RETURN done;
 END $$;
 
--- processing → failed, by the worker that holds it.
+-- processing → failed, by the worker that holds the job.
 CREATE OR REPLACE FUNCTION penstock_job_fail(p_worker text, p_id text, p_fence int, p_message text, p_code text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -28,7 +28,8 @@ BEGIN
   RETURN true;
 END $$;
 
--- pending or processing → cancelled. Answers no row for an unknown job; `moved` is false where it had finished already.
+-- pending or processing → cancelled. Returns no row for an unknown job; `moved` is false if the job had already
+-- finished.
 CREATE OR REPLACE FUNCTION penstock_job_cancel(p_org text, p_id text) RETURNS TABLE (moved boolean, job jobs) LANGUAGE plpgsql AS $$
 DECLARE
   j jobs;

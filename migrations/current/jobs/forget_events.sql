@@ -1,4 +1,4 @@
--- The history of deleted jobs goes with them, by one statement for all (see job_events.sql).
+-- Deletes the history of deleted jobs, with one statement for all of them (see job_events.sql).
 CREATE OR REPLACE FUNCTION penstock_job_events_forget() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM job_events e USING gone g WHERE e.job_id = g.id;

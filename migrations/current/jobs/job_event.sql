@@ -1,7 +1,7 @@
--- What every move of a job writes besides the row: its history, its messages and its hints, in the move's own
--- transaction.
+-- What every transition of a job writes besides its row, in the same transaction: the history, the Kafka messages and
+-- the notifications.
 
--- A job as consumers of its messages get it.
+-- The job as its messages contain it.
 CREATE OR REPLACE FUNCTION penstock_job_view(j jobs) RETURNS jsonb LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object(
     'id', j.id, 'orgId', j.org_id, 'userId', j.user_id, 'tool', j.tool, 'status', j.status, 'progress', j.progress,
@@ -11,8 +11,8 @@ CREATE OR REPLACE FUNCTION penstock_job_view(j jobs) RETURNS jsonb LANGUAGE sql 
     'modelTier', j.model_tier)
 $$;
 
--- The job's message, and the hint to whoever watches it. Call it with the row as the move has left it: its sequence is
--- this event's number.
+-- Writes the job's message and the notification for its watchers. Call it after the update of the row: the row's
+-- sequence is the number of this event.
 CREATE OR REPLACE FUNCTION penstock_job_announce(j jobs, p_type text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM penstock_emit('jobs', j.id,
@@ -20,7 +20,7 @@ BEGIN
   PERFORM pg_notify('penstock_job_event', j.id || ':' || j.sequence);
 END $$;
 
--- The event of a move to another status.
+-- Writes the event of a change of status.
 CREATE OR REPLACE FUNCTION penstock_job_event(j jobs) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO job_events (job_id, org_id, sequence, type, status, progress, attempt, fence, started_at)
@@ -28,7 +28,7 @@ BEGIN
   PERFORM penstock_job_announce(j, 'job.' || j.status);
 END $$;
 
--- The event of a move within processing.
+-- Writes the event of new progress.
 CREATE OR REPLACE FUNCTION penstock_job_progress_event(j jobs) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO job_events (job_id, org_id, sequence, type, status, progress, attempt, fence, started_at)
@@ -36,14 +36,14 @@ BEGIN
   PERFORM penstock_job_announce(j, 'job.progress');
 END $$;
 
--- The webhook event beside a move.
+-- Writes the webhook event of a transition.
 CREATE OR REPLACE FUNCTION penstock_generation_event(j jobs, p_type text, p_data jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM penstock_emit('events', j.org_id, penstock_event(p_type, j.org_id,
     jsonb_build_object('jobId', j.id, 'tool', j.tool, 'model', j.model) || p_data));
 END $$;
 
--- The message of penstock_job_announce for many rows at once (see penstock_message).
+-- The message of penstock_job_announce, for many rows at once (see penstock_message).
 CREATE OR REPLACE FUNCTION penstock_job_message(p_head text, p_time text, p_type text, j jobs) RETURNS jsonb LANGUAGE sql VOLATILE AS $$
   SELECT jsonb_build_object('id', p_head || penstock_event_tail(), 'type', p_type, 'orgId', j.org_id,
     'timestamp', p_time, 'sequence', j.sequence, 'data', penstock_job_view(j))

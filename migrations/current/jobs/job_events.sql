@@ -1,6 +1,6 @@
--- The history of jobs, which streams replay. It keeps what changes from event to event; what a job was created with is
--- read from `jobs` (see penstock_job_view for what consumers get). It goes with its job by a trigger (forget_events.sql)
--- instead of a foreign key: checking the key for each event costs more than the event, since it locks the job's row.
+-- The history of jobs, which streams replay. It stores only the columns that change; the rest is read from `jobs` (see
+-- penstock_job_view for the whole message). A trigger deletes it together with its job (forget_events.sql). A foreign
+-- key would lock the job's row for each event, which costs more than the event itself.
 CREATE TABLE job_events (
   job_id text NOT NULL,
   org_id text NOT NULL,

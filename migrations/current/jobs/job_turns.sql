@@ -1,4 +1,4 @@
--- When each organisation was last served, by tool: whose turn it is next (penstock_jobs_choose).
+-- When a job of each organisation was last taken, by tool. penstock_jobs_choose takes the least recently served first.
 CREATE TABLE job_turns (
   tool text NOT NULL,
   org_id text NOT NULL,

@@ -1,5 +1,5 @@
--- Jobs. What an attempt may write carries its worker and its fence (see take.sql). A job has a worker while it is
--- processing, and only then.
+-- Jobs. Every write of an attempt checks its worker and its fence (see take.sql). A job has a worker only while it is
+-- processing.
 CREATE TABLE jobs (
   id text PRIMARY KEY,
   org_id text NOT NULL,
@@ -31,7 +31,7 @@ CREATE TABLE jobs (
   worker_id text,
   lease_until timestamptz,
   deadline timestamptz,
-  -- What upstreams were ordered to make for it (see orders.sql).
+  -- Orders at upstreams (see orders.sql).
   orders jsonb,
   CHECK ((status = 'processing') = (worker_id IS NOT NULL AND lease_until IS NOT NULL)),
   CHECK ((status IN ('completed', 'failed', 'cancelled')) = (completed_at IS NOT NULL)),

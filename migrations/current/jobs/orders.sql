@@ -1,5 +1,5 @@
--- What upstreams were ordered to make for a job: `{engine: reference}`. It belongs to the job, not to an attempt, so
--- that the next attempt finds it; only the attempt that holds the job adds to it.
+-- Stores what was ordered at an upstream for a job: `{engine: reference}`. Orders belong to the job, not to an attempt,
+-- so the next attempt finds them. Only the attempt that holds the job can add one.
 CREATE OR REPLACE FUNCTION penstock_job_order(p_worker text, p_id text, p_fence int, p_engine text, p_reference text)
 RETURNS boolean LANGUAGE sql AS $$
   WITH noted AS (
@@ -9,18 +9,19 @@ RETURNS boolean LANGUAGE sql AS $$
   SELECT EXISTS (SELECT 1 FROM noted)
 $$;
 
--- The reference says which order is meant: no fence is needed, and the job may have ended meanwhile.
+-- Deletes an order that was withdrawn at the upstream. The reference identifies the order, so no fence is needed; the
+-- job may have ended.
 CREATE OR REPLACE FUNCTION penstock_job_order_withdrawn(p_id text, p_engine text, p_reference text) RETURNS void LANGUAGE sql AS $$
   UPDATE jobs SET orders = NULLIF(orders - p_engine, '{}') WHERE id = p_id AND orders ->> p_engine = p_reference
 $$;
 
--- A job that failed in its worker's hands has no order left to take back.
+-- Deletes the orders of a job that failed on its worker: the upstream has ended them, so none is left to withdraw.
 CREATE OR REPLACE FUNCTION penstock_job_orders_forget(p_id text) RETURNS void LANGUAGE sql AS $$
   UPDATE jobs SET orders = NULL WHERE id = p_id AND status = 'failed' AND orders IS NOT NULL
 $$;
 
--- Orders that nobody took back when their job ended: it was pending, or its worker was lost. Whoever gets them is the
--- only one.
+-- Returns and deletes the orders of jobs that ended without a worker to withdraw them: the job was pending, or its
+-- worker was lost. Only one caller gets each order.
 CREATE OR REPLACE FUNCTION penstock_job_orders_left(p_older_than_ms int) RETURNS TABLE (id text, tool text, orders jsonb) LANGUAGE sql AS $$
   WITH abandoned AS (
     SELECT j.id, j.tool, j.orders FROM jobs j

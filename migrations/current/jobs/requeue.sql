@@ -1,4 +1,5 @@
--- processing → pending: progress starts again; the next claim's fence makes the old attempt a stranger.
+-- processing → pending. Progress starts again from 0. The next claim increments the fence, so the old attempt can no
+-- longer write.
 CREATE OR REPLACE FUNCTION penstock_job_requeue(j jobs, p_uncount boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   queued jobs;
@@ -10,7 +11,7 @@ BEGIN
   PERFORM pg_notify('penstock_job_pending', queued.tool);
 END $$;
 
--- The leases that a stopping worker gives back: the attempt does not count.
+-- Returns the jobs of a worker that stops. Their attempts do not count.
 CREATE OR REPLACE FUNCTION penstock_jobs_give_back(p_worker text, p_ids text[], p_fences int[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
   j jobs;
@@ -24,8 +25,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Leases that ran out, and time limits that passed while nobody was there to notice (the worker itself has its own
--- timer, hence the seconds of grace). Rows that somebody else holds are left for the next sweep.
+-- Requeues or fails the jobs whose lease or time limit has expired. The worker enforces the time limit itself, so the
+-- sweep waits 5 seconds longer. Rows that another transaction has locked are left for the next sweep.
 CREATE OR REPLACE FUNCTION penstock_jobs_sweep(p_max_attempts int) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   j jobs;

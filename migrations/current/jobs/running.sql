@@ -1,11 +1,11 @@
--- What a running attempt writes. Every statement carries the attempt's fence and its worker: one whose lease was given
--- to another changes nothing. Rows are locked in the order of their ids, here and in every other batch of moves.
+-- The writes of a running attempt. Every statement checks the attempt's fence and worker, so an attempt that has lost
+-- its lease changes nothing. Rows are locked in the order of their ids, as in every batch of transitions.
 
 -- Renews the leases of attempts.
 CREATE OR REPLACE FUNCTION penstock_jobs_renew(p_worker text, p_ids text[], p_fences int[], p_lease_ms int)
 RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
-  -- A renewal lost by a power cut costs a second attempt, no more: the commit need not wait for the disk.
+  -- If a power failure undoes a renewal, the job is only attempted again: the commit need not wait for the disk.
   PERFORM set_config('synchronous_commit', 'off', true);
   RETURN QUERY
     WITH held AS (
@@ -16,7 +16,7 @@ BEGIN
     FROM held WHERE j.id = held.id RETURNING j.id;
 END $$;
 
--- processing → processing, never down.
+-- Updates the progress, which never decreases.
 CREATE OR REPLACE FUNCTION penstock_jobs_progress(p_worker text, p_ids text[], p_fences int[], p_percents int[])
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,4 +1,5 @@
--- What the sandbox voice spoke, and by what its sound is known again (decisions 6, "Transcription").
+-- The texts that the sandbox has spoken, with a fingerprint of the sound that identifies each (decisions 6,
+-- "Transcription").
 CREATE TABLE spoken_texts (
   job_id text PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
   org_id text NOT NULL,

@@ -1,13 +1,13 @@
--- pending → processing in two statements of one transaction. The first chooses and moves, and its rows are the worker's
--- as soon as it has run; the second writes what the move tells of, and the commit reaches the disk meanwhile. Until
--- then nobody else sees the move, and nobody else can take these rows, for they are locked. `penstock.taken` tells the
--- second statement which jobs they are.
+-- pending → processing, in two statements of one transaction. The first (penstock_jobs_take) selects and updates jobs;
+-- the worker starts as soon as it has the rows. The second (penstock_jobs_taken) writes history, messages and
+-- notifications. Until the commit the rows are locked, so no other worker can take them. The setting `penstock.taken`
+-- passes the ids from the first statement to the second.
 --
--- `p_slots` are places for everybody: they go to the organisations with the fewest jobs of the tool in work, in all
--- workers together. `p_newcomers` are places beyond them for organisations that have none in work: one each. Jobs that
--- only wait for time to pass (`p_resting`) are not in work.
+-- `p_slots` are places for every organisation: the organisations with the fewest jobs of the tool in progress, on all
+-- workers together, get them. `p_newcomers` are additional places, one for each organisation without a job in progress.
+-- Jobs that only wait for time to pass (`p_resting`) do not count as in progress.
 --
--- Where all that waits can be taken there is nothing to choose, which is how a queue is found most of the time.
+-- If all waiting jobs fit into the places, nothing has to be chosen. This is the usual case.
 CREATE OR REPLACE FUNCTION penstock_jobs_take(
   p_worker text, p_tools text[], p_slots int[], p_newcomers int[], p_limits_ms bigint[], p_lease_ms int, p_resting text[]
 ) RETURNS SETOF jobs LANGUAGE plpgsql
@@ -43,9 +43,9 @@ BEGIN
   PERFORM set_config('penstock.taken', array_to_string(taken, ' '), true);
 END $$;
 
--- Whose turn it is: each waiting job counts as the first, second ... of its organisation, those in work included. The first
--- of each come before the second of anybody, and of equals those whose last turn is longest ago. More candidates are read
--- than are answered, because other workers may hold some; what is answered is locked.
+-- Chooses waiting jobs fairly. Each job has a rank within its organisation, after the jobs in progress; lower ranks are
+-- taken first, and among equal ranks the organisation that was served least recently. More candidates are read than are
+-- needed, because other workers may have locked some. The returned jobs are locked.
 CREATE OR REPLACE FUNCTION penstock_jobs_choose(p_tool text, p_slots int, p_resting text[]) RETURNS text[] LANGUAGE plpgsql AS $$
 BEGIN
   RETURN ARRAY(
@@ -76,7 +76,8 @@ BEGIN
     ORDER BY c.nth, c.served, c.id LIMIT p_slots FOR UPDATE OF q SKIP LOCKED);
 END $$;
 
--- The oldest job of each organisation that has none in work, nor among `p_chosen`; those first whose last turn is longest ago.
+-- Chooses the oldest job of each organisation that has no job in progress and none in `p_chosen`, the least recently
+-- served organisations first.
 CREATE OR REPLACE FUNCTION penstock_jobs_newcomers(p_tool text, p_places int, p_resting text[], p_chosen text[]) RETURNS text[]
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -102,9 +103,9 @@ BEGIN
     ORDER BY c.served, c.id LIMIT p_places FOR UPDATE OF q SKIP LOCKED);
 END $$;
 
--- What the jobs that this transaction took tell of: their history, their messages, their hints, and the turns of their
--- organisations. A job that another worker held is in the list and was not taken; a job's first claim is the one that
--- gives it its first fence.
+-- Writes the history, messages and notifications of the jobs that this transaction has taken, and records that their
+-- organisations were served. The list may contain jobs that another worker had locked: those were not taken (xmin is
+-- another transaction's). Fence 1 means the first claim of a job.
 CREATE OR REPLACE FUNCTION penstock_jobs_taken() RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -131,7 +132,7 @@ BEGIN
   PERFORM pg_notify('penstock_job_event', j.id || ':' || j.sequence) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid;
   PERFORM pg_notify('penstock_outbox', '');
   turn := nextval('job_turn') * 1000000;
-  -- At the end and in one order, so that two workers never wait for each other's turns.
+  -- Last, and in a fixed order, so that two workers cannot deadlock on these rows.
   INSERT INTO job_turns (tool, org_id, served)
     SELECT j.tool, j.org_id, turn + max(u.nth) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid GROUP BY j.tool, j.org_id ORDER BY 1, 2
     ON CONFLICT (tool, org_id) DO UPDATE SET served = GREATEST(job_turns.served, EXCLUDED.served);

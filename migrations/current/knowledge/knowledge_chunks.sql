@@ -1,9 +1,8 @@
--- Passages of knowledge files. `embedding` is a vector as bytes: one signed byte for each of 512 hashed features,
--- scaled to the largest. An agent's 10,000 passages are 5 MB, which a process keeps at hand.
+-- Passages of knowledge files. `embedding` is a vector of 512 signed bytes, one for each hashed feature, scaled to the
+-- largest. The 10,000 passages of an agent take 5 MB, which a process can cache.
 --
--- Passages enter their index as they are written (fastupdate = off). Gathered in a list until the next vacuum they are
--- found as well, but every search of every agent walks that list: the index of a large file was ten times slower in its
--- first minute.
+-- The index is updated at each insert (fastupdate = off). With the pending list of GIN, every search of every agent
+-- scans that list until the next vacuum: the first minute after a large file was then ten times slower.
 CREATE TABLE knowledge_chunks (
   file_id text NOT NULL REFERENCES knowledge_files (id) ON DELETE CASCADE,
   org_id text NOT NULL,

@@ -1,4 +1,4 @@
--- Files that an agent knows (contract 2.13), and how far their reading is.
+-- Files that an agent can search (contract 2.13), and the progress of reading them.
 CREATE TABLE knowledge_files (
   id text PRIMARY KEY,
   org_id text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,

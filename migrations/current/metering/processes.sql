@@ -1,4 +1,5 @@
--- Every process that may hold reservations, with a lease: what a lost one held is given back (penstock_sweep).
+-- Every process that may hold reservations, with its lease. If the lease expires, penstock_sweep releases the
+-- reservations.
 CREATE TABLE processes (
   id text COLLATE "C" PRIMARY KEY,
   role text NOT NULL,

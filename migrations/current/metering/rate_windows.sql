@@ -1,8 +1,8 @@
--- The sliding logs. `stamps` holds one time (microseconds, ascending, 0 for never) for each `grain` slots of the
--- window: when the last of them was taken; `fill` counts those taken of the newest. Up to 600 slots the grain is 1 and
--- the log is exact; larger windows have about 200 stamps, and a slot may come free up to 1/200 of the limit late, never
--- early. Not logged: a crash of PostgreSQL forgets at most one window. Stored in line and uncompressed, because a row
--- is read and written whole by every batch.
+-- Sliding-window logs. `stamps` has one time (microseconds, ascending, 0 for never) for each group of `grain` slots:
+-- the time when the last slot of the group was taken. `fill` is the number of taken slots in the newest group. Up to
+-- 600 slots the grain is 1 and the log is exact. Larger windows have about 200 groups, so a slot can become free up to
+-- 1/200 of the limit late, but never early. UNLOGGED: a crash of PostgreSQL loses at most one window. `stamps` is
+-- stored inline and uncompressed, because every batch reads and writes the whole row.
 CREATE UNLOGGED TABLE rate_windows (
   key_id text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,

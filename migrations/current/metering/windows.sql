@@ -1,5 +1,5 @@
--- Takes slots of a window if they are free, else takes none and answers null. The clock is read after the row's lock
--- was got, so that no slot counts as taken before it was.
+-- Takes slots of a window. If there are too few, it takes none and returns null. The clock is read after the row is
+-- locked, so no slot is recorded earlier than it was taken.
 CREATE OR REPLACE FUNCTION penstock_window_take(
   p_key text, p_name text, p_grain int, p_stamps int, p_length bigint, p_wanted int,
   OUT slots int, OUT gains_at bigint, OUT now_us bigint
@@ -20,7 +20,7 @@ BEGIN
   stamp := greatest(now_us, log[p_stamps]);
   expired := width_bucket(now_us - p_length, log);
   IF p_grain > 1 THEN
-    -- Slots still open in the newest stamp; none once it has left the window.
+    -- Free slots in the newest group; none if the group has left the window.
     IF expired = p_stamps THEN
       filled := p_grain;
     END IF;
@@ -44,8 +44,8 @@ BEGIN
   gains_at := log[least(p_stamps, greatest(1, expired - fresh + 1))] + p_length;
 END $$;
 
--- Locks a window's row, made or brought to another limit where need be, and answers where it stands: slots left, when
--- it gains one.
+-- Locks a window's row, creates it or adapts it to a changed limit, and returns its state: the free slots, and when the
+-- next slot becomes free.
 CREATE OR REPLACE FUNCTION penstock_window_open(
   p_key text, p_name text, p_grain int, p_stamps int, p_length bigint,
   OUT slots int, OUT gains_at bigint, OUT now_us bigint
@@ -71,10 +71,10 @@ BEGIN
   gains_at := CASE WHEN expired = p_stamps THEN now_us ELSE w.stamps[expired + 1] END + p_length;
 END $$;
 
--- The newest slots of a log, in stamps of another grain: each new stamp is the newest of the old ones that it covers,
--- and the newest stamp stands only for the slots that were taken of it (one call in a window of 100,000 must not fill a
--- window of 30). Only the new stamps are looked at: going through all slots of a window of millions takes longer than a
--- statement may.
+-- Converts a log to another grain. Each new stamp is the newest of the old stamps that it covers, and the newest stamp
+-- counts only the slots that were taken (one call in a window of 100,000 must not fill a window of 30). The cost grows
+-- with the number of new stamps, not of slots: a loop over the slots of a very large window would exceed the
+-- statement's time limit.
 CREATE OR REPLACE FUNCTION penstock_window_resize(p_old bigint[], p_old_grain int, p_old_fill int, p_grain int, p_stamps int)
 RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$
   SELECT array_agg(COALESCE(s.stamp, 0) ORDER BY n.nth DESC)
@@ -88,8 +88,8 @@ RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$
     GROUP BY covers.nth) s ON s.nth = n.nth
 $$;
 
--- Gives one slot of a window back: the newest that was taken by then. Its place goes to one that was never taken, so
--- that the others' times stay. Where slots share a stamp, the newest stamp has one fewer.
+-- Returns one slot of a window: the newest that was taken at `p_at` or before. A stamp of 0 is added in its place, so
+-- the other stamps stay. If slots share a stamp, the newest group loses one.
 CREATE OR REPLACE FUNCTION penstock_window_return(p_key text, p_name text, p_at bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   w rate_windows;

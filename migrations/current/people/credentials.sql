@@ -1,6 +1,8 @@
--- What a person signs in with. Each organisation that names an address vouches for its own credential of that person
--- (`vouched_by`), and a link, a password and a session reach as far as who vouches for them. Null: proven, by the operator
--- or an identity provider; then it is the only one, and reaches everywhere. Belongs to no organisation, so that the tenant role has no right to it.
+-- A person's credentials. `vouched_by`: the organisation that added this address. Each such organisation has a separate
+-- credential of the person; its links, its password and the sessions that begin with it give access to that
+-- organisation only (ADR 10). Null: the operator or an identity provider has proven the address; then it is the only
+-- credential and gives access to all of the person's organisations. The table belongs to no organisation, so the tenant
+-- role has no right to it.
 CREATE TABLE credentials (
   user_id text NOT NULL REFERENCES users ON DELETE CASCADE,
   password_hash text,

@@ -1,4 +1,5 @@
--- Who is signed in, by the hash of the cookie. Belongs to no organisation, so that the tenant role has no right to it.
+-- Sessions of signed-in people, by the hash of the cookie. The table belongs to no organisation, so the tenant role has
+-- no right to it.
 CREATE TABLE sessions (
   id text PRIMARY KEY,
   user_id text NOT NULL REFERENCES users ON DELETE CASCADE,
@@ -6,7 +7,7 @@ CREATE TABLE sessions (
   created_at timestamptz NOT NULL DEFAULT now(),
   expires_at timestamptz NOT NULL,
   revoked_at timestamptz,
-  -- The organisations that it reaches; null: all of the person's.
+  -- The organisations that the session gives access to; null: all organisations of the person.
   vouched_by text[]
 );
 CREATE INDEX sessions_user ON sessions (user_id);

@@ -1,5 +1,5 @@
--- How often signing in with an address failed, by the hash of the address. Belongs to no organisation, so that the
--- tenant role has no right to it.
+-- The number of failed sign-ins for each address, by the hash of the address. The table belongs to no organisation, so
+-- the tenant role has no right to it.
 CREATE TABLE sign_in_failures (
   email_hash bytea PRIMARY KEY,
   failures int NOT NULL,

@@ -1,11 +1,11 @@
--- One-time links to sign in by, by the hash of their text. Belongs to no organisation, so that the tenant role has no
+-- One-time sign-in links, by the hash of their token. The table belongs to no organisation, so the tenant role has no
 -- right to it.
 CREATE TABLE sign_in_links (
   hash bytea PRIMARY KEY,
   user_id text NOT NULL REFERENCES users ON DELETE CASCADE,
   expires_at timestamptz NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
-  -- As in credentials.
+  -- The same as in credentials.
   vouched_by text
 );
 CREATE INDEX sign_in_links_user ON sign_in_links (user_id);

@@ -1,7 +1,9 @@
--- The life of a response in the background: queued → in_progress → completed, incomplete, failed or cancelled. What a
--- worker writes carries its name and its fence. A response is locked first, then ledger rows, then the balance.
+-- The life of a response in the background: queued → in_progress → completed, incomplete, failed or cancelled. Every
+-- write of a worker checks the worker's name and fence. The response is locked first, then ledger rows, then the
+-- balance.
 
--- Adds events to a response whose row is locked: with their message and the hint to whoever reads along.
+-- Adds events to a response, with their Kafka message and the notification for its readers. The caller has locked the
+-- row.
 CREATE OR REPLACE FUNCTION penstock_response_append(r responses, p_events text[]) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   last int := r.sequence + cardinality(p_events);
@@ -19,8 +21,8 @@ BEGIN
   RETURN last;
 END $$;
 
--- (none) → queued. The reservation is the response's from now on. Answers the id of the one that stands: another's
--- where the key was used before, and nothing is made then.
+-- Creates a response in status queued. The response takes over the reservation. Returns the id of the stored response:
+-- if the key was used before, this is the earlier response, and nothing is created.
 CREATE OR REPLACE FUNCTION penstock_response_create(p jsonb, p_response text, p_input text, p_request text, p_item_ids text[], p_events text[])
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -45,8 +47,8 @@ BEGIN
   RETURN r.id;
 END $$;
 
--- Waiting → in a worker's hands, in fair shares (see penstock_runs_claim): `p_slots` places for everybody, `p_newcomers` beyond
--- them for organisations that have none in work.
+-- Assigns waiting responses to a worker, in fair shares (see penstock_runs_claim): `p_slots` are places for every
+-- organisation, `p_newcomers` additional places for organisations without a response in progress.
 CREATE OR REPLACE FUNCTION penstock_responses_claim(p_worker text, p_slots int, p_newcomers int, p_lease_ms int)
 RETURNS SETOF responses LANGUAGE plpgsql AS $$
 DECLARE
@@ -83,7 +85,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Renews leases. A renewal lost by a power cut costs a hand-over, no more.
+-- Renews leases. If a power failure undoes a renewal, another worker only takes the response over.
 CREATE OR REPLACE FUNCTION penstock_responses_renew(p_worker text, p_ids text[], p_fences int[], p_lease_ms int)
 RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
@@ -97,7 +99,7 @@ BEGIN
     FROM held WHERE r.id = held.id RETURNING r.id;
 END $$;
 
--- What a stopping worker gives back.
+-- Returns the responses of a worker that stops.
 CREATE OR REPLACE FUNCTION penstock_responses_give_back(p_worker text, p_ids text[], p_fences int[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
   RETURN QUERY
@@ -110,7 +112,7 @@ BEGIN
   PERFORM pg_notify('penstock_response_pending', '');
 END $$;
 
--- Takes responses from workers that were killed. Answers whether any wait.
+-- Takes responses away from workers whose lease has expired. Returns whether any response waits for a worker.
 CREATE OR REPLACE FUNCTION penstock_responses_sweep() RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   WITH lost AS (
@@ -122,9 +124,9 @@ BEGIN
   RETURN EXISTS (SELECT FROM responses r WHERE r.status IN ('queued', 'in_progress') AND r.worker_id IS NULL);
 END $$;
 
--- Batches of events of many responses in one transaction: response i has the events `p_events[p_from[i]:p_to[i]]`, which
--- follow number `p_after[i]`. Answers those that were written, now or by an attempt whose answer was lost, and whether
--- their callers want them to end.
+-- Stores events of many responses in one transaction. Response i has the events `p_events[p_from[i]:p_to[i]]`, which
+-- follow event number `p_after[i]`. Returns the responses whose events are stored, now or by an earlier call whose
+-- answer was lost, and whether their callers have cancelled them.
 CREATE OR REPLACE FUNCTION penstock_responses_append(
   p_worker text, p_ids text[], p_fences int[], p_after int[], p_from int[], p_to int[], p_events text[]
 ) RETURNS TABLE (id text, cancelling boolean) LANGUAGE plpgsql AS $$
@@ -146,8 +148,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Ends a response whose row is locked: its last events, its charge (null: its reservation is given back) and its webhook
--- event.
+-- Ends a response: writes its last events, its charge (`p_amounts` null: its reservation is released) and its webhook
+-- event. The caller has locked the row.
 CREATE OR REPLACE FUNCTION penstock_response_finish(
   r responses, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -173,7 +175,7 @@ BEGIN
   END IF;
 END $$;
 
--- The end by the worker that holds it; false where it is not its own any more.
+-- Ends a response by the worker that holds it. Returns false if another worker has it.
 CREATE OR REPLACE FUNCTION penstock_response_end(
   p_worker text, p_id text, p_fence int, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb,
   p_trace text
@@ -189,8 +191,9 @@ BEGIN
   RETURN true;
 END $$;
 
--- One that nobody has begun is cancelled at once, with the object and the event that its caller prepared for it; one in
--- work is ended by its worker, or by the next one. Null: unknown; else whether it was open.
+-- Cancels a response. If no worker has begun it, it ends now, with the object and the event that the caller passes.
+-- Otherwise its worker, or the next one, ends it. Returns null if the response is unknown, else whether it had not
+-- ended yet.
 CREATE OR REPLACE FUNCTION penstock_response_cancel(p_org text, p_id text, p_response text, p_sequence int, p_event text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,5 +1,6 @@
--- The events of responses in the background, in batches as they were shown: texts of JSON, the first with number `first`,
--- counted from 1 without a hole. They go with their response (see responses.sql).
+-- Events of responses in the background, in the batches in which they were delivered, as JSON texts. `first` is the
+-- number of the first event; numbers start at 1 and have no gaps. A trigger deletes them together with their response
+-- (responses.sql).
 CREATE TABLE response_events (
   response_id text COLLATE "C" NOT NULL,
   org_id text NOT NULL,

@@ -1,8 +1,9 @@
--- Generations of text that are kept (beyond 12): the convention's object and the items that it was made of, as texts of
--- JSON. `item_ids` are the ids of all of its items, by which later requests may refer to them. Its operation has its
--- ULID. Most are stored at their end; those in the background from their beginning: `request` is what a worker needs
--- (null once it has ended), `sequence` that of its last event, `event_bytes` what its events take once it has ended.
--- A chat under its caller's key is one too: its events are chunks, and then its end. Without a worker an open one waits to be claimed.
+-- Stored responses (beyond 12): the convention's object and the items of its input, as JSON texts. `item_ids` has the
+-- ids of all items, because later requests may refer to them. The response and its operation have the same ULID. Most
+-- responses are stored when they end. Those in the background are stored when they begin: `request` is what a worker
+-- needs (null after the end), `sequence` the number of the last event, `event_bytes` the size of the events (set at the
+-- end). A chat with an idempotency key is stored in the same way; its events are chunks and an end. An open row without
+-- a worker waits to be claimed.
 CREATE TABLE responses (
   id text PRIMARY KEY,
   org_id text NOT NULL,
@@ -33,7 +34,8 @@ CREATE TABLE responses (
 CREATE INDEX responses_by_org ON responses (org_id, id);
 CREATE INDEX responses_by_age ON responses (created_at);
 CREATE UNIQUE INDEX responses_by_key ON responses (org_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
--- Those that wait by organisation, and those in work: a claim looks at one entry for each organisation, however many wait.
+-- Indexes of waiting and of claimed responses by organisation. A claim reads one entry for each organisation, however
+-- many responses wait.
 CREATE INDEX responses_queue ON responses (org_id, id) WHERE status IN ('queued', 'in_progress') AND worker_id IS NULL;
 CREATE INDEX responses_worked ON responses (org_id, id) WHERE status IN ('queued', 'in_progress') AND worker_id IS NOT NULL;
 CREATE INDEX responses_items ON responses USING gin (item_ids);
@@ -47,7 +49,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON responses TO penstock_tenant;
 CREATE POLICY responses_system ON responses TO penstock_system USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON responses TO penstock_system;
 
--- Responses were kept: parts 9 to 16 of what their organisation has stored.
+-- After responses were inserted: they count in parts 9 to 16 of `stored_bytes`.
 CREATE OR REPLACE FUNCTION penstock_responses_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
@@ -59,7 +61,7 @@ END $$;
 CREATE TRIGGER responses_kept AFTER INSERT ON responses REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT EXECUTE FUNCTION penstock_responses_kept();
 
--- Responses were removed.
+-- After responses were deleted.
 CREATE OR REPLACE FUNCTION penstock_responses_gone() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO stored_bytes AS s (org_id, part, bytes, items)

@@ -1,15 +1,16 @@
--- Due deliveries of enabled webhooks. A receiver has at most `p_per_webhook` in flight on one process (`p_busy`: those
--- that this process has), one that fails at most two; the rest is shared in turns over organisations, so that neither a
--- dead receiver nor one organisation's burst delays anybody else. Over all processes its failures in a row and its
--- unwritten attempts are never more than ten: the tenth failure finds no other attempt under way, so that it disables
--- the webhook exactly (contract 6.1). One claim at a time, or two processes would give the same places away. Looks only
--- at webhooks that have something waiting. `p_first_delay_ms` is the delay of the first attempt; `places` is how many
--- of its webhook this claim could have taken.
+-- Claims due deliveries of enabled webhooks. A webhook has at most `p_per_webhook` deliveries in flight on one process
+-- (`p_busy`: the number in flight now), or two if its last two attempts failed. The rest is divided between
+-- organisations in turn, so that neither a dead receiver nor a burst of one organisation delays the others. On all
+-- processes together the failures in a row plus the running attempts of a webhook are at most ten: when the tenth
+-- attempt fails, no other attempt is running, so the webhook is disabled after exactly ten (contract 6.1). Only one
+-- claim runs at a time, so that two processes cannot give away the same places. Only webhooks with pending deliveries
+-- are read. `p_first_delay_ms`: the delay of the first attempt. `places`: how many deliveries of its webhook this claim
+-- could have taken.
 --
--- A claim looks into indexes and stops where it has enough, whatever the planner believed when the tables were small:
--- its plan is kept by each connection, and without these settings a burst of ten thousand deliveries makes each claim
--- read them all. Bitmaps are left out for the claims that are held: only a plain index scan forgets the entries of
--- those that are over.
+-- The settings make the planner read indexes and stop when it has enough rows. Each connection caches a plan that may
+-- come from a time when the tables were small; without the settings each claim reads all rows of a burst of ten
+-- thousand deliveries. Bitmap scans are off because only a plain index scan marks dead index entries, here those of
+-- finished deliveries.
 CREATE OR REPLACE FUNCTION penstock_webhook_claim(p_claim text, p_busy jsonb, p_limit int, p_per_webhook int, p_claim_ms int, p_first_delay_ms bigint)
 RETURNS TABLE (id text, org_id text, webhook_id text, event jsonb, url text, custom_headers jsonb, secret bytea, next_secret bytea,
   rotating boolean, places int)

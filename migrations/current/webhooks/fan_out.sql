@@ -1,14 +1,13 @@
--- An event becomes deliveries in the transaction that it happens in, so that exactly the webhooks get it that were
--- enabled and listed its type at that moment, whatever the bus does. Events are kept for organisations that have any
--- webhook, with who misses them, so that `recover` can send them to those, and to no webhook that began to list the
--- type later.
+-- Creates the deliveries of an event in the event's own transaction. So exactly those webhooks get the event that were
+-- enabled and listed its type at that moment, whatever happens to the bus. If an organisation has any webhook, its
+-- events are stored with the webhooks that missed them. So `recover` can send them later, but not to a webhook that
+-- listed the type only afterwards.
 --
--- An organisation whose plan has no webhooks (any more) gets no deliveries of what happens meanwhile: its registrations
--- stand as disabled ones do. What happened before is still delivered, and so is the change of plan itself.
+-- If the organisation's plan does not include webhooks (any more), its webhooks are treated as disabled. Earlier events
+-- are still delivered, and so is the event of the change of plan itself.
 --
--- A webhook whose deletion is under way is waited for (FOR KEY SHARE), and gets nothing once it is gone. Without the
--- lock the deletion is only noticed by the foreign key, which fails the whole transaction that the event belongs to: a
--- chat's settlement, a job's completion.
+-- FOR KEY SHARE waits for a webhook that is being deleted; it then gets no delivery. Without the lock the foreign key
+-- would fail, and with it the whole transaction of the event: a chat's settlement, or a job's completion.
 CREATE OR REPLACE FUNCTION penstock_webhook_fan_out() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   v_type text := NEW.event ->> 'type';

@@ -1,8 +1,8 @@
--- Writes a batch of finished attempts: each `{id, claim, kind, ok, endedAt, attempt}`, the end in milliseconds of this
--- database's clock. `scheduled` attempts move along the delays (`p_delays_ms`, one for each attempt) from their end;
--- `manual` ones leave the schedule alone; `test` ones do not touch the webhook's failure count. An attempt whose claim
--- was lost changes nothing. A webhook's row is locked against other counts only: events that become deliveries
--- meanwhile refer to it, and wait for nobody.
+-- Stores a batch of finished attempts, each `{id, claim, kind, ok, endedAt, attempt}`; `endedAt` is in milliseconds of
+-- this database's clock. A `scheduled` attempt sets the time of the next one by `p_delays_ms` (one delay for each
+-- attempt); a `manual` attempt does not change the schedule; a `test` attempt does not change the webhook's failure
+-- count. An attempt that has lost its claim changes nothing. The webhook's row is locked with FOR NO KEY UPDATE, so new
+-- deliveries, whose foreign key refers to it, do not wait.
 CREATE OR REPLACE FUNCTION penstock_webhook_record(p_batch jsonb, p_delays_ms bigint[], p_disable_after int) RETURNS SETOF text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -48,9 +48,9 @@ BEGIN
   END LOOP;
 END $$;
 
--- Counts attempts of one webhook (locked) that ended at these times, ascending. The tenth failure in a row disables it,
--- unless an attempt is under way that began before and may have ended in success since: then whoever writes that one
--- decides.
+-- Counts attempts of one webhook by the times when they ended, ascending. The caller has locked the webhook. The tenth
+-- failure in a row disables it, unless an attempt that began earlier is still running: it may have succeeded in the
+-- meantime, so the call that stores it decides.
 CREATE OR REPLACE FUNCTION penstock_webhook_count(p_webhook text, p_failed timestamptz[], p_succeeded timestamptz[], p_disable_after int)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE

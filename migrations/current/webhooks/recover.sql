@@ -1,6 +1,6 @@
--- Sends again what failed, and what the webhook missed while it was disabled, among the events of a span of time that
--- it listed when they happened and still lists. An event that was delivered, or still waits for its next attempt, is
--- left alone; an attempt by hand that is under way is written first. FOR KEY SHARE: as in penstock_webhook_fan_out.
+-- Sends again the events between two times that failed, or that the webhook missed while it was disabled, if it listed
+-- their type then and still does. Events that were delivered or wait for their next attempt are left alone. A running
+-- manual attempt is stored first. FOR KEY SHARE: see penstock_webhook_fan_out.
 CREATE OR REPLACE FUNCTION penstock_webhook_recover(p_org text, p_webhook text, p_since timestamptz, p_until timestamptz) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE

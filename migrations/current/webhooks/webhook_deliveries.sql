@@ -1,4 +1,4 @@
--- An event on its way to one webhook, with its attempts (contract 3.4).
+-- The delivery of one event to one webhook, with its attempts (contract 3.4).
 CREATE TABLE webhook_deliveries (
   id text PRIMARY KEY,
   org_id text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,

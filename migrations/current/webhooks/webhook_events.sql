@@ -1,10 +1,10 @@
--- Events that an organisation's webhooks may get (contract 6.1).
+-- Events that an organisation's webhooks may receive (contract 6.1).
 CREATE TABLE webhook_events (
   id text PRIMARY KEY,
   org_id text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
   type text NOT NULL,
   event jsonb NOT NULL,
-  -- Ids of the webhooks that listed the event's type when it happened and got no delivery of it.
+  -- Ids of the webhooks that listed the event's type when it happened, but got no delivery.
   missed_by text[] NOT NULL DEFAULT '{}',
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );

@@ -1,6 +1,6 @@
--- Registrations (contract 2.15). `consecutive_failures` counts by the order in which attempts ended, whoever wrote them
--- first: `failure_times` are the ends of the failures counted (the newest 32), and none counts that ended before
--- `failures_after`, the end of the last success or the re-enabling.
+-- Registrations (contract 2.15). `consecutive_failures` is counted in the order in which attempts ended, not in which
+-- they were stored. `failure_times` has the end times of the newest 32 counted failures. Failures that ended before
+-- `failures_after` (the last success, or when the webhook was enabled again) do not count.
 CREATE TABLE webhooks (
   id text PRIMARY KEY,
   org_id text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
