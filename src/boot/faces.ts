@@ -28,7 +28,7 @@ import { ApiError } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import { withoutEnding } from '../text/characters.js';
 import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
-import { turns } from '../collections/turns.js';
+import { timeSlicer } from '../collections/time-slicer.js';
 import { createByteBudget, type ByteBudget, type HttpEdge } from '../http/index.js';
 import type { Services } from '../services.js';
 import {
@@ -83,7 +83,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       documents.watches(request) ? services.streams.open(call) : takeKeySlot(services, call),
     meters: foundation.telemetry.metrics,
     context: contextOf,
-    turns: edge.turns,
+    timeSlicer: edge.timeSlicer,
     present: (error: GraphQLError) => presentError(error, (fault) => edge.onFault(fault, '')),
   };
   const shared = new SharedResults();
@@ -195,7 +195,7 @@ function openEdge(options: EdgeOptions): HttpEdge {
   const peek = createRatePeek(database);
   return createHttpEdge({
     ...identification,
-    turns,
+    timeSlicer,
     authenticator,
     idempotency,
     logger,

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Authenticator, Principal } from '../../access/access.types.js';
 import { ApiError } from '../../contract/errors.js';
-import type { Turns } from '../../collections/turns.js';
+import type { TimeSlicer } from '../../collections/time-slicer.js';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { RequestBody, setCommonHeaders } from '../../http/index.js';
@@ -32,7 +32,7 @@ export interface HttpEdgeDependencies {
   clientAddress: ClientAddress;
   idempotency: IdempotencyService;
   budget: ByteBudget;
-  turns: Turns;
+  timeSlicer: TimeSlicer;
   logger: Logger;
   rateOf(error: unknown): RateState | null;
   currentRate(call: CallContext): Promise<RateState>;
@@ -77,7 +77,11 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
       }
     },
     body: (request, { principal }, rules) =>
-      new RequestBody(request, principal, { budget: dependencies.budget, turns: dependencies.turns, rules }),
+      new RequestBody(request, principal, {
+        budget: dependencies.budget,
+        timeSlicer: dependencies.timeSlicer,
+        rules,
+      }),
     requestId: (request) => observed(request).requestId,
     addCommonHeaders,
     rateOf: (error) => refusedRates.get(error as object) ?? dependencies.rateOf(error),
@@ -89,7 +93,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
       dependencies.logger.error({ err: fault, requestId }, 'a request failed');
     },
     idempotency: dependencies.idempotency,
-    turns: dependencies.turns,
+    timeSlicer: dependencies.timeSlicer,
   };
 }
 
