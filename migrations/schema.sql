@@ -286,6 +286,7 @@ CREATE TABLE balances (
   reserved bigint[] DEFAULT penstock_zeros() NOT NULL,
   low_fired boolean[] DEFAULT penstock_no_flags() NOT NULL,
   depleted_fired boolean[] DEFAULT penstock_no_flags() NOT NULL,
+  sequence bigint DEFAULT 0 NOT NULL,
   CONSTRAINT balances_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
   CONSTRAINT balances_pkey PRIMARY KEY (org_id, period_start)
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=20);
@@ -794,10 +795,29 @@ CREATE TABLE usage_ledger (
   user_agent text,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   settled_at timestamp with time zone,
+  end_user text,
+  tags text[] DEFAULT '{}'::text[] NOT NULL,
+  parent text,
+  answered_model text,
+  provider text,
+  upstream_id text,
+  status text,
+  error_code text,
+  latency_ms integer,
+  first_token_ms integer,
+  tokens bigint[],
+  cost_nano bigint,
+  cost_version text,
+  reserved_nano bigint,
+  counters bigint[],
+  sequence bigint,
+  opening jsonb,
   CONSTRAINT usage_ledger_pkey PRIMARY KEY (operation_id),
-  CONSTRAINT usage_ledger_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text])))
+  CONSTRAINT usage_ledger_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text]))),
+  CONSTRAINT usage_ledger_status_check CHECK ((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
 ) WITH (fillfactor=80);
-CREATE INDEX usage_ledger_by_org ON public.usage_ledger USING btree (org_id, created_at);
+CREATE INDEX usage_ledger_by_org ON public.usage_ledger USING btree (org_id, created_at, operation_id);
+CREATE INDEX usage_ledger_by_sequence ON public.usage_ledger USING btree (org_id, sequence) WHERE (sequence IS NOT NULL);
 CREATE INDEX usage_ledger_held ON public.usage_ledger USING btree (holder) WHERE ((state = 'reserved'::text) AND (holder IS NOT NULL));
 ALTER TABLE usage_ledger ENABLE ROW LEVEL SECURITY;
 ALTER TABLE usage_ledger FORCE ROW LEVEL SECURITY;
