@@ -60,6 +60,7 @@
 \ir current/jobs/job_event.sql
 \ir current/jobs/create.sql
 \ir current/jobs/take.sql
+\ir current/jobs/leases.sql
 \ir current/jobs/running.sql
 \ir current/jobs/complete.sql
 \ir current/jobs/finish.sql
