@@ -113,10 +113,7 @@ class Watch implements ConnectionWatch {
     const due = [...this.#awaited].filter((one) => isDue(one, askedAt));
     const isQuiet = oldest !== undefined && askedAt - Math.max(oldest.since, this.#heardAt) >= QUIET_MS;
     if (!isQuiet && due.length === 0) return;
-    const [said, isThere] = await Promise.all([
-      askFor(due, this.options),
-      isQuiet && this.#answersOnIdle(),
-    ]);
+    const [said, isThere] = await Promise.all([askFor(due, this.options), isQuiet && this.#answersOnIdle()]);
     if (said !== null) {
       this.#heardAt = performance.now();
       const forgotten = due.filter((one) => isForgotten(one, said));
