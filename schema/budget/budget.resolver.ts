@@ -20,8 +20,7 @@ export class BudgetResolver {
 
   @Scope('usage')
   @Query(() => BudgetSubjectConnection, {
-    description:
-      'The keys, end users or tags that a budget has counted for in the current period, by name.',
+    description: 'The keys, end users or tags that a budget has counted for in the current period, by name.',
   })
   async budgetSubjects(
     @Ctx() { call, services }: GraphqlContext,

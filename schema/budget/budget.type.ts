@@ -11,7 +11,8 @@ import { BudgetAmount } from '../scalars.js';
 
 @ObjectType('Budget', {
   simpleResolvers: true,
-  description: 'A limit to what calls may spend in a period. It counts calls that were admitted after its creation.',
+  description:
+    'A limit to what calls may spend in a period. It counts calls that were admitted after its creation.',
 })
 export class BudgetType {
   @Field(() => ID, { description: 'Its id, `bud_…`. Budgets are checked in the order of their ids.' })

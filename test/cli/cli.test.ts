@@ -120,9 +120,9 @@ test('a budget is made, listed and deleted; one that cannot be is refused', asyn
   });
   expect(await answer('budget', 'list', '--org', 'Thrifty')).toEqual({ budgets: [made] });
   expect(await refusal(...create, ...money)).toContain('subject must name an end user');
-  expect(await refusal(...create, '--subject', '*', '--unit', 'eur', '--limit', '1', '--period', 'day')).toContain(
-    'unit must be one of usd, credits',
-  );
+  expect(
+    await refusal(...create, '--subject', '*', '--unit', 'eur', '--limit', '1', '--period', 'day'),
+  ).toContain('unit must be one of usd, credits');
   expect(await refusal(...create, ...money, '--thresholds', 'half')).toContain('must be numbers');
   const id = String(made['id']);
   expect(await answer('budget', 'delete', '--id', id)).toEqual({ id });

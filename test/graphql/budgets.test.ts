@@ -154,14 +154,19 @@ describe('a budget', () => {
     expect(errors?.[0]?.extensions).toEqual({ code: 'invalid_request', httpStatus: 400, param });
   });
 
-  it.each(['scope', 'unit', 'period'])('with an unknown %s is a 400, also where no type says so', async (param) => {
-    const { errors } = await ask(CREATE, { input: { ...BUDGET, [param]: 'other' } });
-    expect(errors?.[0]?.extensions).toMatchObject({ code: 'invalid_request', httpStatus: 400 });
-    await expect(server.services.budgets.create(org.orgId, { ...BUDGET, [param]: 'other' })).rejects.toMatchObject({
-      code: 'invalid_request',
-      details: { param },
-    });
-  });
+  it.each(['scope', 'unit', 'period'])(
+    'with an unknown %s is a 400, also where no type says so',
+    async (param) => {
+      const { errors } = await ask(CREATE, { input: { ...BUDGET, [param]: 'other' } });
+      expect(errors?.[0]?.extensions).toMatchObject({ code: 'invalid_request', httpStatus: 400 });
+      await expect(
+        server.services.budgets.create(org.orgId, { ...BUDGET, [param]: 'other' }),
+      ).rejects.toMatchObject({
+        code: 'invalid_request',
+        details: { param },
+      });
+    },
+  );
 
   it('beyond the fiftieth is refused', async () => {
     const { orgId } = await server.createOrg();

@@ -65,7 +65,8 @@ function subjectOf(scope: Columns['scope'], subject: string | null): string | nu
     if (subject !== null) throw invalid("subject is none of an organization's budget", 'subject');
     return null;
   }
-  if (subject === null || subject.trim() === '') throw invalid(`subject must name ${NAMED[scope]}`, 'subject');
+  if (subject === null || subject.trim() === '')
+    throw invalid(`subject must name ${NAMED[scope]}`, 'subject');
   if (subject === EACH_SUBJECT) return subject;
   const fits = scope === 'tag' ? isTag(subject) : !isLonger(subject, MAX_END_USER);
   if (!fits) throw invalid(`subject must name ${NAMED[scope]}`, 'subject');

@@ -11,14 +11,7 @@ import { budgetAmount } from './budget-amount.js';
 import { BudgetEntity } from './budget.entity.js';
 import type { BudgetRow } from './budget.entity.js';
 import { changedColumns, columnsOf } from './budget.input.js';
-import {
-  DELETE_COUNTERS,
-  FIGURES,
-  MARK_COUNTERS,
-  NEW_VERSION,
-  NOTIFY,
-  SUBJECTS,
-} from './budget.queries.js';
+import { DELETE_COUNTERS, FIGURES, MARK_COUNTERS, NEW_VERSION, NOTIFY, SUBJECTS } from './budget.queries.js';
 import type { Budget, BudgetChange, BudgetService, BudgetSubject, NewBudget } from './budget.types.js';
 
 const MAX_BUDGETS = 50;
