@@ -9,6 +9,8 @@
 \ir current/access/users_policies.sql
 \ir current/access/api_keys.sql
 
+\ir current/audit/audit_log.sql
+
 \ir current/people/credentials.sql
 \ir current/people/sign_in_links.sql
 \ir current/people/sign_in_failures.sql

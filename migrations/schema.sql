@@ -271,6 +271,31 @@ CREATE POLICY api_keys_tenant ON api_keys FOR ALL TO penstock_tenant USING ((org
 GRANT DELETE, INSERT, SELECT, UPDATE ON api_keys TO penstock_system;
 GRANT SELECT ON api_keys TO penstock_tenant;
 
+CREATE TABLE audit_log (
+  id text NOT NULL,
+  org_id text,
+  at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  actor_kind text NOT NULL,
+  actor_id text,
+  actor_name text,
+  address text,
+  action text NOT NULL,
+  subject_id text,
+  subject_name text,
+  before jsonb,
+  after jsonb,
+  CONSTRAINT audit_log_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['person'::text, 'key'::text, 'operator'::text, 'system'::text]))),
+  CONSTRAINT audit_log_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+  CONSTRAINT audit_log_pkey PRIMARY KEY (id)
+);
+CREATE INDEX audit_log_org ON public.audit_log USING btree (org_id, id);
+ALTER TABLE audit_log ENABLE ROW LEVEL SECURITY;
+ALTER TABLE audit_log FORCE ROW LEVEL SECURITY;
+CREATE POLICY audit_log_system ON audit_log FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY audit_log_tenant ON audit_log FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT INSERT, SELECT ON audit_log TO penstock_system;
+GRANT INSERT, SELECT ON audit_log TO penstock_tenant;
+
 CREATE TABLE balances (
   org_id text COLLATE "C" NOT NULL,
   period_start timestamp with time zone NOT NULL,
