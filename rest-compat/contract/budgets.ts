@@ -6,7 +6,7 @@ export const budgetRoutes: Route[] = [
     method: 'GET',
     path: '/budgets',
     operationId: 'listBudgets',
-    tag: 'Budgets',
+    tag: 'Quota',
     summary: 'List budgets, with what was spent of them',
     document: `query {
       body: budgets {

@@ -35,6 +35,7 @@ const GRAPHQL_ONLY = new Set([
   'mutation revokeApiKey',
   'mutation rotateApiKey',
   'mutation updateApiKey',
+  'query auditLog',
   'query budgetSubjects',
   'mutation createBudget',
   'mutation updateBudget',
