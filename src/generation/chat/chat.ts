@@ -9,6 +9,7 @@ import { chargedBefore, keeperOf } from './made.js';
 import type { KeepMade } from './made.js';
 import { stoppingFault } from './callers.js';
 import type { ChatCaller } from './callers.js';
+import { continuable } from './continued.js';
 import { createChatEngine, upstreamCall } from './engine.js';
 import type { ChatEngine, ChatOptions } from './engine.js';
 import { openAnswer } from './open.js';
@@ -103,8 +104,13 @@ async function finished(
 
 const STREAMED: Work<OpenAnswer, ChatStream> = {
   attempt: openAnswer,
-  receive({ settlement, options: { tokenizer } }, live, { value, model }) {
-    return { chunks: new ChatStreamReader({ ...live, ...value, model, settlement, tokenizer }) };
+  receive(parts, live, answered) {
+    const { settlement, options } = parts;
+    const { tokenizer } = options;
+    const open = continuable(parts, live, answered);
+    return {
+      chunks: new ChatStreamReader({ ...live, ...open, model: answered.model, settlement, tokenizer }),
+    };
   },
 };
 

@@ -17,6 +17,7 @@ import { stoppingFault } from '../chat/callers.js';
 import type { ChatCaller } from '../chat/callers.js';
 import { upstreamCall } from '../chat/engine.js';
 import type { ChatEngine } from '../chat/engine.js';
+import { continuable } from '../chat/continued.js';
 import { openAnswer } from '../chat/open.js';
 import type { OpenAnswer } from '../chat/open.js';
 import { boundAt } from '../chat/tokens.js';
@@ -156,7 +157,8 @@ export class Turn {
       const call = this.nativeCall(provider, model);
       if (call !== null)
         return { model, native: await openEvents(provider, this.request.native, call), chat: null };
-      return { model, native: null, chat: await openAnswer(chatOf(provider), this.chatCall(model)) };
+      const value = await openAnswer(chatOf(provider), this.chatCall(model));
+      return { model, native: null, chat: continuable(this.engine, this, { value, model }) };
     });
   }
 

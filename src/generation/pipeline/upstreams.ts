@@ -24,6 +24,8 @@ export interface Upstreams {
    * @throws UpstreamError the last failure
    */
   ask<T>(model: Model, signal: LightAbortSignal, attempt: Attempt<T>): Promise<Answered<T>>;
+  /** Tries these models, each with its provider's repetitions; those that refuse the request are skipped. @throws UpstreamError the last failure */
+  goOn<T>(models: readonly Model[], signal: LightAbortSignal, attempt: Attempt<T>): Promise<Answered<T>>;
 }
 
 interface UpstreamsOptions {
@@ -81,35 +83,40 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
     await backOff(error.options.retryAfterMs ?? delay, signal);
   }
 
-  return {
-    async ask(model, signal, attempt) {
-      let last: UpstreamError | null = null;
-      for (const target of [model, ...models.fallbacks(model.id)]) {
-        try {
-          for (let tries = 0; ; tries++) {
-            // Looked up each time, because a reload may have replaced the provider.
-            const provider = providers.find(target.upstream?.providerId ?? '');
-            if (!provider) throw unknownProvider();
-            try {
-              return { value: await attempt(provider, target), model: target };
-            } catch (error) {
-              await again(error, { target, provider, tries, signal });
-            }
+  async function goOn<T>(
+    targets: readonly Model[],
+    signal: LightAbortSignal,
+    attempt: Attempt<T>,
+    asked?: Model,
+  ): Promise<Answered<T>> {
+    let last: UpstreamError | null = null;
+    for (const target of targets) {
+      try {
+        for (let tries = 0; ; tries++) {
+          // Looked up each time, because a reload may have replaced the provider.
+          const provider = providers.find(target.upstream?.providerId ?? '');
+          if (!provider) throw unknownProvider();
+          try {
+            return { value: await attempt(provider, target), model: target };
+          } catch (error) {
+            await again(error, { target, provider, tries, signal });
           }
-        } catch (error) {
-          if (isRefusedElsewhere(error, { isFallback: target !== model })) {
-            logger.warn(
-              { model: target.id, reason: (error as Error).message },
-              'a fallback model was skipped',
-            );
-            continue;
-          }
-          if (!mayGoOn(error)) throw error;
-          last = error;
         }
+      } catch (error) {
+        if (isRefusedElsewhere(error, { isFallback: target !== asked })) {
+          logger.warn({ model: target.id, reason: (error as Error).message }, 'a fallback model was skipped');
+          continue;
+        }
+        if (!mayGoOn(error)) throw error;
+        last = error;
       }
-      throw last ?? unknownProvider();
-    },
+    }
+    throw last ?? unknownProvider();
+  }
+
+  return {
+    ask: (model, signal, attempt) => goOn([model, ...models.fallbacks(model.id)], signal, attempt, model),
+    goOn: (targets, signal, attempt) => goOn(targets, signal, attempt),
   };
 }
 
