@@ -5,6 +5,7 @@ import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { UnreadableAudioError } from '../../audio/index.js';
 import { ApiError } from '../../contract/errors.js';
 import { UnreadableImageError } from '../../imaging/index.js';
+import type { OperationTally } from '../../metering/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import { abortedError, UpstreamError } from '../../providers/index.js';
 import type { Provider, ProviderRegistry } from '../../providers/index.js';
@@ -23,9 +24,15 @@ export interface Upstreams {
    * Tries the model's provider, with repetitions, then its fallbacks (decisions 6, "Upstreams"). Fallbacks that refuse the request are skipped.
    * @throws UpstreamError the last failure
    */
-  ask<T>(model: Model, signal: LightAbortSignal, attempt: Attempt<T>): Promise<Answered<T>>;
+  ask<T>(model: Model, asking: Asking, attempt: Attempt<T>): Promise<Answered<T>>;
   /** Tries these models, each with its provider's repetitions; those that refuse the request are skipped. @throws UpstreamError the last failure */
-  goOn<T>(models: readonly Model[], signal: LightAbortSignal, attempt: Attempt<T>): Promise<Answered<T>>;
+  goOn<T>(models: readonly Model[], asking: Asking, attempt: Attempt<T>): Promise<Answered<T>>;
+}
+
+export interface Asking {
+  signal: LightAbortSignal;
+  /** Gathers what failed attempts cost. */
+  tally: OperationTally;
 }
 
 interface UpstreamsOptions {
@@ -85,9 +92,8 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
 
   async function goOn<T>(
     targets: readonly Model[],
-    signal: LightAbortSignal,
+    { signal, tally, asked }: Asking & { asked?: Model },
     attempt: Attempt<T>,
-    asked?: Model,
   ): Promise<Answered<T>> {
     let last: UpstreamError | null = null;
     for (const target of targets) {
@@ -99,6 +105,7 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
           try {
             return { value: await attempt(provider, target), model: target };
           } catch (error) {
+            tally.failed(target, error);
             await again(error, { target, provider, tries, signal });
           }
         }
@@ -115,8 +122,9 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
   }
 
   return {
-    ask: (model, signal, attempt) => goOn([model, ...models.fallbacks(model.id)], signal, attempt, model),
-    goOn: (targets, signal, attempt) => goOn(targets, signal, attempt),
+    ask: (model, asking, attempt) =>
+      goOn([model, ...models.fallbacks(model.id)], { ...asking, asked: model }, attempt),
+    goOn,
   };
 }
 
@@ -127,10 +135,10 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
 export async function callUpstream<T>(
   upstreams: Upstreams,
   model: Model,
-  { signal, attempt }: { signal: AbortSignal; attempt: Attempt<T> },
+  { attempt, ...asking }: Asking & { attempt: Attempt<T> },
 ): Promise<Answered<T>> {
   try {
-    return await upstreams.ask(model, signal, attempt);
+    return await upstreams.ask(model, asking, attempt);
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.fault !== 'rejected') throw error;
     throw new ApiError('invalid_request', error.message, { cause: error });
