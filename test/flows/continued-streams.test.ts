@@ -5,6 +5,8 @@ import { chunk, DONE_EVENT, event, startFakeUpstream, usageChunk } from '../supp
 import type { FakeUpstream, Reply, SeenRequest } from '../support/fake-upstream.js';
 import { createInstallation, type Installation } from '../support/installation.js';
 import { startPenstock, type TestServer } from '../support/server.js';
+import { spawnPenstock } from '../support/spawned.js';
+import { eventually } from '../support/wait.js';
 
 const WORDS = ['The', ' tide', ' comes', ' in', ' at', ' noon', ' and', ' goes', ' out', ' at', ' six.'];
 const WHOLE = WORDS.join('');
@@ -13,6 +15,7 @@ let first: FakeUpstream;
 let second: FakeUpstream;
 let third: FakeUpstream;
 let installation: Installation;
+/** Takes calls and works on none. */
 let server: TestServer;
 let key: string;
 let orgId: string;
@@ -48,7 +51,7 @@ beforeAll(async () => {
       continueStreams: true,
     },
   });
-  server = await startPenstock({ installation });
+  server = await startPenstock({ installation, role: 'api' });
 });
 afterAll(async () => {
   await server.close();
@@ -194,4 +197,116 @@ describe('every dialect that is answered by chat', () => {
     expect(await messages.finalText()).toBe(WHOLE);
     expect((await ledger()).map(({ state }) => state)).toEqual(['settled']);
   });
+});
+
+/** Starts work in one process, kills that in the middle of the answer, and lets another take it over. */
+async function killedInTheMiddle<T>(ask: () => Promise<T>): Promise<T> {
+  const doomed = await spawnPenstock(installation, { role: 'worker' });
+  let answer: Promise<T>;
+  const stored = () =>
+    installation.sql<{ text: string }>(
+      `SELECT array_to_string(b.events, ' ') AS text FROM response_events b WHERE b.org_id = '${orgId}'`,
+    );
+  try {
+    answer = ask();
+    answer.catch(() => undefined);
+    await eventually(async () => (await stored()).some(({ text }) => text.includes(WORDS[3] as string)));
+  } finally {
+    await doomed.signal('SIGKILL');
+    await doomed.close();
+  }
+  await installation.sql(
+    `UPDATE responses SET lease_until = now() - interval '1 s' WHERE org_id = '${orgId}'`,
+  );
+  const successor = await startPenstock({ installation, role: 'worker' });
+  try {
+    return await answer;
+  } finally {
+    await successor.close();
+  }
+}
+
+const hangs = (count: number): Reply => ({ ...breaks(count), then: 'hang' });
+
+describe('an answer whose worker is killed in the middle', () => {
+  beforeEach(async () => {
+    ({ key, orgId } = await installation.createOrg({ plan: 'business_monthly' }));
+  });
+
+  it('goes on as the same response: each event once, one text, one charge', async () => {
+    second.queue(hangs(4), goesOn());
+    const events = await killedInTheMiddle(async () => {
+      const asked = { model: 'spare/chat', input: 'When?', background: true, stream: true } as const;
+      const found: OpenAI.Responses.ResponseStreamEvent[] = [];
+      for await (const one of await openai().responses.create(asked)) found.push(one);
+      return found;
+    });
+    expect(events.map(({ sequence_number: n }) => n)).toEqual(events.map((_, at) => at));
+    expect(
+      events.flatMap((one) => (one.type === 'response.output_text.delta' ? [one.delta] : [])).join(''),
+    ).toBe(WHOLE);
+    const items = new Set(events.flatMap((one) => ('item_id' in one ? [one.item_id] : [])));
+    expect(items.size).toBe(1);
+    const last = events.at(-1);
+    if (last?.type !== 'response.completed') throw new Error(`it ended with ${last?.type}`);
+    const [item] = last.response.output;
+    expect(item).toMatchObject({ id: [...items][0], content: [{ text: WHOLE }] });
+    expect(last.response.usage?.output_tokens).toBe(WORDS.length + 1);
+    expect((second.requests[1]?.body['messages'] as { content: string }[]).at(-1)?.content).toBe(
+      WORDS.slice(0, 4).join(''),
+    );
+    expect((await ledger()).map(({ state }) => state)).toEqual(['settled']);
+  }, 90_000);
+
+  it('goes on as the same chat under a key', async () => {
+    second.queue(hangs(4), goesOn());
+    const query = `subscription ($input: ChatCompletionInput!) {
+      chatCompletion(input: $input, idempotencyKey: "tide") { sequence id choices { delta { content } finishReason } usage { completionTokens } } }`;
+    interface Chunk {
+      sequence: number;
+      id: string;
+      choices: { delta: { content: string | null }; finishReason: string | null }[];
+      usage: { completionTokens: number } | null;
+    }
+    const chunks = await killedInTheMiddle(async () => {
+      const client = server.ws(key);
+      const found: Chunk[] = [];
+      const variables = { input: { ...ask, model: 'spare/chat' } };
+      try {
+        for await (const { data, errors } of client.iterate<{ chatCompletion: Chunk }>({
+          query,
+          variables,
+        })) {
+          if (errors) throw new Error(JSON.stringify(errors));
+          if (data) found.push(data.chatCompletion);
+        }
+      } finally {
+        await client.dispose();
+      }
+      return found;
+    });
+    expect(chunks.map(({ sequence }) => sequence)).toEqual(chunks.map((_, at) => at + 1));
+    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe(WHOLE);
+    expect(new Set(chunks.map(({ id }) => id)).size).toBe(1);
+    expect(chunks.find(({ usage }) => usage !== null)?.usage?.completionTokens).toBe(WORDS.length + 1);
+    expect((await ledger()).map(({ state }) => state)).toEqual(['settled']);
+  }, 90_000);
+
+  it('ends as interrupted where its model takes no beginning', async () => {
+    const ended = await killedInTheMiddle(async () => {
+      const asked = { model: 'plain/chat', input: 'When?', background: true } as const;
+      second.queue(hangs(4));
+      const { id } = await openai().responses.create(asked);
+      return await eventually(
+        async () => {
+          const found = await openai().responses.retrieve(id);
+          return found.status === 'failed' && found;
+        },
+        { timeoutMs: 60_000 },
+      );
+    });
+    expect(ended.error?.message).toBe('Interrupted');
+    expect(ended.output_text).toBe(WORDS.slice(0, 4).join(''));
+    expect((await ledger()).map(({ state }) => state)).toEqual(['settled']);
+  }, 90_000);
 });
