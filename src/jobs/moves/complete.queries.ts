@@ -39,7 +39,7 @@ function toItem({ job, outcome }: Completion): Record<string, unknown> {
     result: outcome.result,
     amounts: toVector(outcome.amounts),
     fileIds: outcome.fileIds,
-    record: recordJson(outcome.record),
+    outcome: recordJson(outcome.record),
     // The bucket whose units `generation.completed` reports (contract 6.1).
     unitType: KIND[job.tool].pricing.bucket,
     outputUrl: outputFileId === null ? null : findFile([outcome.outputData, outcome.result], outputFileId),

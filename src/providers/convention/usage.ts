@@ -209,3 +209,9 @@ export function classesIn(said: unknown): TokenClasses | null {
   const told = usage === null ? null : classesTold(usage);
   return told === null || told.input + told.output === 0 ? null : told;
 }
+
+/** The same as a field that is there where it is told. */
+export function toldTokens(said: unknown): { tokens?: TokenClasses } {
+  const tokens = classesIn(said);
+  return tokens === null ? {} : { tokens };
+}

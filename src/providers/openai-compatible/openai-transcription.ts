@@ -1,4 +1,4 @@
-import { classesIn } from '../convention/usage.js';
+import { toldTokens } from '../convention/usage.js';
 import type {
   TranscribedSegment,
   TranscribedWord,
@@ -132,7 +132,7 @@ async function read(
     text: whole,
     segments: segments.length > 0 ? segments : whole === '' ? [] : [only],
     language: languageOf(answer['language'], call),
-    tokens: classesIn(answer),
+    ...toldTokens(answer),
   };
 }
 
