@@ -7,6 +7,7 @@ import type {
   MemoryService,
   RunEvents,
 } from './agents/index.js';
+import type { AuditLog } from './audit/index.js';
 import type { Config } from './config/index.js';
 import type { Database } from './database/index.js';
 import type { FileService } from './files/files.types.js';
@@ -38,6 +39,7 @@ export interface Services {
   database: Database;
   bus: Bus;
   plans: PlanCatalogue;
+  audit: AuditLog;
   organizations: OrganizationService;
   keys: KeyService;
   team: TeamService;

@@ -32,7 +32,7 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
   if (operation !== undefined) {
     const { text } = await options.write[operation](rest.call, rest.body ?? {});
     if (asked === undefined)
-      return { status: 200, headers: JSON_HEADERS, body: await writeText(text, options.edge.turns) };
+      return { status: 200, headers: JSON_HEADERS, body: await writeText(text, options.edge.timeSlicer) };
     const { body, headers } = await asked.whole(text, carriedFor(options, rest));
     return await written({ body, headers: { ...headers, ...rest.call.answerHeaders } }, options.edge);
   }
@@ -40,7 +40,7 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
   const carried = carriedFor(options, rest);
   if (asked !== undefined) return await written(await asked.whole(result, carried), options.edge);
   if (!endpoint.route.respond)
-    return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, options.edge.turns) };
+    return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, options.edge.timeSlicer) };
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
     accept: rest.accept,
     asked: rest.body ?? {},
@@ -54,14 +54,17 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
 
 export const carriedFor = ({ readFile, edge }: RestOptions, { call }: RestRequest): Carried => ({
   readFile: (url) => readFile(call, url),
-  readJson: (text) => readJsonText(text, edge.turns),
+  readJson: (text) => readJsonText(text, edge.timeSlicer),
 });
 
-async function written({ body, headers }: RouteAnswer, { turns }: RestOptions['edge']): Promise<HttpAnswer> {
+async function written(
+  { body, headers }: RouteAnswer,
+  { timeSlicer }: RestOptions['edge'],
+): Promise<HttpAnswer> {
   return {
     status: 200,
     headers: headers ? { ...JSON_HEADERS, ...headers } : JSON_HEADERS,
-    body: Buffer.isBuffer(body) ? body : await writeJson(body, turns),
+    body: Buffer.isBuffer(body) ? body : await writeJson(body, timeSlicer),
   };
 }
 

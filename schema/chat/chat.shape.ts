@@ -1,4 +1,4 @@
-import { turns } from '../../src/collections/turns.js';
+import { timeSlicer } from '../../src/collections/time-slicer.js';
 import { readJsonText } from '../../src/text/read-json.js';
 import { contractNames } from '../names.js';
 import type { ChatCompletion, ChatCompletionChunk, ChatMessage, ChatUsage } from './chat.type.js';
@@ -64,7 +64,10 @@ const usage = (wire: WireUsage): ChatUsage => ({
 
 /** A chat completion's JSON text as the GraphQL type. */
 export async function parseChatCompletion(json: string): Promise<ChatCompletion> {
-  const wire = (await readJsonText(json, turns)) as WireCompletion & { model_tier: string; usage: WireUsage };
+  const wire = (await readJsonText(json, timeSlicer)) as WireCompletion & {
+    model_tier: string;
+    usage: WireUsage;
+  };
   return {
     id: wire.id,
     object: wire.object,

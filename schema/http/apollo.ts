@@ -78,12 +78,12 @@ const createPlugin = (edge: HttpEdge): ApolloServerPlugin<RequestContext> => ({
           // Apollo hands plugins a shallow copy of the context: the list itself is what `execute` reads.
           for (const { extensions } of errors)
             contextValue.errorStatuses.push(Number(extensions?.['httpStatus'] ?? 500));
-          const { turns } = edge;
+          const { timeSlicer } = edge;
           if (contextValue.results !== null) {
             contextValue.results.push(response.body.singleResult);
             response.body.singleResult = {};
           } else if (isLongJson(response.body.singleResult)) {
-            contextValue.written.push(await writeLongJson(response.body.singleResult, turns));
+            contextValue.written.push(await writeLongJson(response.body.singleResult, timeSlicer));
             response.body.singleResult = {};
           }
         }

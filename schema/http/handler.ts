@@ -97,7 +97,7 @@ interface Means {
 async function runWork({ options, apollo }: Means, work: Work): Promise<HttpAnswer> {
   const mediaType = mediaTypeOf(work.request.headers.accept);
   try {
-    return await execute(apollo, { ...work, turns: options.edge.turns }, mediaType);
+    return await execute(apollo, { ...work, timeSlicer: options.edge.timeSlicer }, mediaType);
   } catch (fault) {
     return refusal(visibleError(options.edge, fault, work.call.requestId), mediaType);
   }
@@ -106,10 +106,10 @@ async function runWork({ options, apollo }: Means, work: Work): Promise<HttpAnsw
 /** @throws ApiError for an operation that is not for here */
 async function execute(
   apollo: Apollo,
-  work: Work & Pick<HttpEdge, 'turns'>,
+  work: Work & Pick<HttpEdge, 'timeSlicer'>,
   mediaType: string,
 ): Promise<HttpAnswer> {
-  const { call, graphql, prepared, request, progress, turns } = work;
+  const { call, graphql, prepared, request, progress, timeSlicer } = work;
   if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
   const { document } = prepared;
   const operation = operationOf(prepared, graphql);
@@ -119,14 +119,14 @@ async function execute(
   const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
   const run = (query: string, structured = false) =>
     apollo.execute({ call, mediaType, graphql: { ...graphql, query }, onJob, structured });
-  const steps = progress && (await stepsOf(progress, { headers, turns }));
+  const steps = progress && (await stepsOf(progress, { headers, timeSlicer }));
   const serial = steps && operation?.operation === 'mutation' && { document, operation, ...steps };
   const answer =
     serial && rootNames(serial).length > 1
       ? await executeSerially({
           ...graphql,
           ...serial,
-          turns,
+          timeSlicer,
           execute: run,
           presentFault: (fault) => apollo.presentFault(fault),
         })
@@ -214,10 +214,10 @@ function parsedOrNull(source: RequestSource): GraphqlRequest | null {
 /** @param headers of the whole answer: they go with what is done of it */
 async function stepsOf(
   { done, note }: Progress,
-  { headers, turns }: { headers: Record<string, string>; turns: HttpEdge['turns'] },
+  { headers, timeSlicer }: { headers: Record<string, string>; timeSlicer: HttpEdge['timeSlicer'] },
 ): Promise<Pick<SerialMutation, 'done' | 'note'>> {
   return {
-    done: done && ((await readJson(done.body, turns)) as DoneFields),
+    done: done && ((await readJson(done.body, timeSlicer)) as DoneFields),
     note: (part) => note({ ...part, headers }),
   };
 }

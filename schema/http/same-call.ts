@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
-import { nextTurn } from '../../src/collections/turns.js';
+import { nextSlice } from '../../src/collections/time-slicer.js';
 import type { IdempotentRequest } from '../../src/http/index.js';
 import type { GraphqlRequest } from './request.js';
 
@@ -25,7 +25,7 @@ export async function sameCallOf({
       update(hash, text, from);
       if (cost < SLICE) continue;
       cost = 0;
-      await nextTurn();
+      await nextSlice();
     }
   }
   return { method: 'POST', path: '/graphql', query: '', body: hash.digest() };

@@ -7,7 +7,7 @@ import type {
   SelectionNode,
 } from 'graphql';
 import type { AnswerPart, HttpAnswer } from '../../src/http/index.js';
-import type { Turns } from '../../src/collections/turns.js';
+import type { TimeSlicer } from '../../src/collections/time-slicer.js';
 import { writeJson, writeJsonUpTo } from '../../src/text/write-json.js';
 import type { ApolloAnswer, GraphqlResult } from './apollo.js';
 
@@ -33,7 +33,7 @@ export interface SerialMutation {
   done: DoneFields | null;
   /** Called after each field but the last, which the whole answer follows. */
   note(part: AnswerPart): Promise<void>;
-  turns: Turns;
+  timeSlicer: TimeSlicer;
   /** Executes a document that has one of the operation's root fields: its result is wanted; or, not `structured`, the whole of it. */
   execute(query: string, structured?: boolean): Promise<ApolloAnswer>;
   /** What callers see of a fault outside of every field. */
@@ -154,7 +154,7 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
   );
   const told = { ...(done.errors.length === 0 ? {} : { errors: done.errors }), data };
   try {
-    const body = await writeJson(told, work.turns);
+    const body = await writeJson(told, work.timeSlicer);
     return await answered(work, { done, last: { ...last, body, errorStatuses } });
   } catch (fault) {
     return await unwritable(fault);
@@ -174,10 +174,10 @@ const MAX_PART_BYTES = 8 * 1024 * 1024;
 
 /** Null where it is too long to be kept. */
 async function doneAs(
-  { turns }: SerialMutation,
+  { timeSlicer }: SerialMutation,
   done: DoneFields,
   { unfinishedJobs }: ApolloAnswer,
 ): Promise<AnswerPart | null> {
-  const body = await writeJsonUpTo(done, { turns, maxBytes: MAX_PART_BYTES });
+  const body = await writeJsonUpTo(done, { timeSlicer, maxBytes: MAX_PART_BYTES });
   return body && { body, headers: {}, jobs: unfinishedJobs };
 }

@@ -28,7 +28,7 @@ import { ApiError } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import { withoutEnding } from '../text/characters.js';
 import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
-import { turns } from '../collections/turns.js';
+import { timeSlicer } from '../collections/time-slicer.js';
 import { createByteBudget, type ByteBudget, type HttpEdge } from '../http/index.js';
 import type { Services } from '../services.js';
 import {
@@ -83,7 +83,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       documents.watches(request) ? services.streams.open(call) : takeKeySlot(services, call),
     meters: foundation.telemetry.metrics,
     context: contextOf,
-    turns: edge.turns,
+    timeSlicer: edge.timeSlicer,
     present: (error: GraphQLError) => presentError(error, (fault) => edge.onFault(fault, '')),
   };
   const shared = new SharedResults();
@@ -195,7 +195,7 @@ function openEdge(options: EdgeOptions): HttpEdge {
   const peek = createRatePeek(database);
   return createHttpEdge({
     ...identification,
-    turns,
+    timeSlicer,
     authenticator,
     idempotency,
     logger,
@@ -219,6 +219,7 @@ function openSignIn(options: FaceOptions, identification: CallerIdentification):
     oidc,
     publicUrl: config.http.publicUrl,
     takeAddress: (request) => addressLimit.take(clientAddress(request)),
+    addressOf: clientAddress,
     onFault: (fault, request) =>
       logger.error({ err: fault, requestId: observed(request).requestId }, 'signing in failed'),
   });
@@ -244,6 +245,7 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     newRequestId: () => newId('req'),
     ...(tracer === null ? {} : { traced: traceOperations(tracer) }),
     clientOf,
+    addressOf: clientAddress,
     tagsHeaderOf,
     addressRate: (request) => addressLimit.state(clientAddress(request)),
     awaitKey: (request, stream, drop) =>

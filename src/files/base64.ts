@@ -1,4 +1,4 @@
-import { nextTurn } from '../collections/turns.js';
+import { nextSlice } from '../collections/time-slicer.js';
 
 /** Characters that are decoded in one turn of the event loop: about a millisecond. */
 const SLICE = 262_144;
@@ -76,7 +76,7 @@ export async function decodedBase64(
   let size = 0;
   let rest = '';
   for (let from = 0; from < text.length; from += SLICE) {
-    if (from > 0) await nextTurn();
+    if (from > 0) await nextSlice();
     // Encoded as UTF-8, in which no byte of a non-ASCII character is a base64 digit.
     const read = reader.read(Buffer.from(text.slice(from, from + SLICE), 'utf8'));
     if (read === null) return null;

@@ -1,4 +1,4 @@
-import { nextTurn } from '../collections/turns.js';
+import { nextSlice } from '../collections/time-slicer.js';
 
 const PERCENT = 0x25;
 const BROKEN = /%(?![0-9a-f]{2})/i;
@@ -22,7 +22,7 @@ function sliceEnd(text: string, from: number): number {
 export async function percentDecoded(text: string): Promise<Buffer | null> {
   const parts: Buffer[] = [];
   for (let from = 0, end = 0; from < text.length; from = end) {
-    if (from > 0) await nextTurn();
+    if (from > 0) await nextSlice();
     end = sliceEnd(text, from);
     const part = decoded(text.slice(from, end));
     if (part === null) return null;

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { ApiError, invalid } from '../contract/errors.js';
-import type { Turns } from '../collections/turns.js';
+import type { TimeSlicer } from '../collections/time-slicer.js';
 import type { Holding } from './byte-budget.js';
 import { malformed } from './json-text.js';
 
@@ -41,8 +41,8 @@ export interface BodyReading {
   limitBytes: number;
   /** Counts the bytes: a declared length at once, other bytes as they arrive. Absent for a short body of a caller without a key. */
   holding?: Holding;
-  /** A long body is read in pieces, each in its turn. Absent: at once, for a body that is bounded to be short. */
-  turns?: Turns;
+  /** Reads a long body in time slices. Absent: the body is read at once, because its limit keeps it short. */
+  timeSlicer?: TimeSlicer;
   /** The error for a body over the limit. */
   refusal?: (() => ApiError) | undefined;
   /** Absent: the body must declare its type and must not be compressed. */
@@ -63,7 +63,7 @@ export interface BodyRules {
  * @throws ApiError payload_too_large; rate_limited and unavailable where the byte budget is used up
  */
 export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<Buffer> {
-  const { limitBytes, refusal = tooLarge, turns } = reading;
+  const { limitBytes, refusal = tooLarge, timeSlicer } = reading;
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limitBytes) throw refusal();
   const gathered = new GatheredBytes(reading, declared);
@@ -74,7 +74,7 @@ export async function readBody(request: IncomingMessage, reading: BodyReading): 
     const goOn = async (read: number): Promise<void> => {
       const waitMs = holding?.read(read) ?? 0;
       if (waitMs > 0) await sleep(waitMs, undefined, { ref: false });
-      await turns?.run(() => true);
+      await timeSlicer?.run(() => true);
       request.resume();
     };
     let ofPiece = 0;
@@ -86,7 +86,7 @@ export async function readBody(request: IncomingMessage, reading: BodyReading): 
         reject(fault as ApiError);
         return;
       }
-      if (turns === undefined || (ofPiece += chunk.length) < PIECE_BYTES) return;
+      if (timeSlicer === undefined || (ofPiece += chunk.length) < PIECE_BYTES) return;
       // A fast sender would fill several megabytes in one turn of the event loop, and its memory takes longer to get than to fill.
       request.pause();
       void goOn(ofPiece);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { AnswerPart, IdempotencyService } from '../idempotency/idempotency.types.js';
-import type { Turns } from '../collections/turns.js';
+import type { TimeSlicer } from '../collections/time-slicer.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { BodyRules } from './body.js';
@@ -48,7 +48,7 @@ export interface HttpEdge {
   onFault(fault: unknown, requestId: string): void;
   idempotency: IdempotencyService;
   /** Runs long work of the main thread in time slices. */
-  turns: Turns;
+  timeSlicer: TimeSlicer;
 }
 
 /** A whole HTTP answer. */

@@ -7,7 +7,7 @@ import type { ByteBudget, Holding } from './byte-budget.js';
 import { JsonReader } from '../text/json-reader.js';
 import { beginningOf, callersRules, firstKey, parseJson } from './json-text.js';
 import type { ParamOf } from './json-text.js';
-import type { Turns } from '../collections/turns.js';
+import type { TimeSlicer } from '../collections/time-slicer.js';
 import type { ApiError } from '../contract/errors.js';
 
 /** A body up to this size is handled in one step, in about a millisecond. */
@@ -25,7 +25,7 @@ export class RequestBody {
   constructor(
     private readonly request: IncomingMessage,
     private readonly principal: Principal,
-    private readonly means: { budget: ByteBudget; turns: Turns; rules?: BodyRules | undefined },
+    private readonly means: { budget: ByteBudget; timeSlicer: TimeSlicer; rules?: BodyRules | undefined },
   ) {}
 
   /** What the request holds. */
@@ -46,9 +46,9 @@ export class RequestBody {
   private reading(limitBytes: number): BodyReading {
     const {
       holding,
-      means: { rules, turns },
+      means: { rules, timeSlicer },
     } = this;
-    return { limitBytes, holding, turns, ...(rules && { rules }) };
+    return { limitBytes, holding, timeSlicer, ...(rules && { rules }) };
   }
 
   /** @throws ApiError invalid_request, rate_limited, unavailable; as {@link parseJson} */
@@ -56,7 +56,7 @@ export class RequestBody {
     if (bytes.length <= SHORT_BYTES) return parseJson(bytes, paramOf);
     const reader = new JsonReader(bytes, callersRules(paramOf), beginningOf(bytes));
     let weight = 0;
-    await this.means.turns.run((until) => {
+    await this.means.timeSlicer.run((until) => {
       const done = reader.read(until);
       this.holding.grow(reader.weight - weight);
       ({ weight } = reader);
@@ -76,7 +76,7 @@ export class RequestBody {
   /** Passes the bytes to `take`, one piece in each time slice. */
   inPieces(bytes: Buffer, take: (piece: Buffer) => void): Promise<void> {
     let at = 0;
-    return this.means.turns.run(() => {
+    return this.means.timeSlicer.run(() => {
       take(bytes.subarray(at, (at += PIECE_BYTES)));
       return at >= bytes.length;
     });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { turns, type Turns } from '../collections/turns.js';
+import { timeSlicer, type TimeSlicer } from '../collections/time-slicer.js';
 import { requireAccess, storageLimitOf, type AccessRequirement } from '../access/index.js';
 import type { Database } from '../database/database.types.js';
 import { ApiError } from '../contract/errors.js';
@@ -53,7 +53,7 @@ type Kept = Required<
 > & {
   closed: boolean;
   /** Serialises long answers in time slices. */
-  turns: Turns;
+  timeSlicer: TimeSlicer;
   seal: AnswerSeal;
   holds: KeyHolds;
   /** Answers that this process is sending now, by the key's row id, with their call. */
@@ -64,7 +64,7 @@ type Kept = Required<
 export function createIdempotency(dependencies: IdempotencyDependencies): IdempotencyService {
   const seal = createAnswerSeal(dependencies.signing);
   const defaults = { maxBodyBytes: DEFAULT_MAX_BODY_BYTES, retryMs: WRITE_RETRY_MS };
-  const state = { seal, turns, holds: new KeyHolds(), live: new Map(), closed: false };
+  const state = { seal, timeSlicer, holds: new KeyHolds(), live: new Map(), closed: false };
   const kept: Kept = { ...defaults, ...dependencies, ...state };
   let timer: NodeJS.Timeout | undefined;
   return {
@@ -278,7 +278,7 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
 }
 
 function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAnswers {
-  const { seal, turns, maxBodyBytes, processId, database, logger } = kept;
+  const { seal, timeSlicer, maxBodyBytes, processId, database, logger } = kept;
   const left = sealed && seal.openBytes(sealed);
   const write = async (bytes: Buffer | null): Promise<void> => {
     const made = bytes && seal.sealBytes(bytes);
@@ -293,7 +293,7 @@ function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAn
     const isOurs = await Promise.race([written, sleep(KEEP_MS, true, { ref: false })]);
     if (!isOurs) throw inFlight();
   };
-  return createMadeAnswers({ left, turns, maxBytes: maxBodyBytes, write });
+  return createMadeAnswers({ left, timeSlicer, maxBytes: maxBodyBytes, write });
 }
 
 /**

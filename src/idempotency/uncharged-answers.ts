@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Turns } from '../collections/turns.js';
+import type { TimeSlicer } from '../collections/time-slicer.js';
 import type { MadeAnswer, MadeAnswers } from '../metering/call-context.js';
 import { jsonPieces } from '../text/json-pieces.js';
 import { readJson } from '../text/read-json.js';
@@ -10,10 +10,10 @@ interface Kept extends MadeAnswer {
 }
 
 /** Hashes the input's JSON, which may contain files. */
-async function digestOf(input: unknown, turns: Turns): Promise<string> {
+async function digestOf(input: unknown, timeSlicer: TimeSlicer): Promise<string> {
   const hash = createHash('sha256');
   const pieces = jsonPieces(input);
-  await turns.run((until) => {
+  await timeSlicer.run((until) => {
     do {
       const { done, value } = pieces.next();
       if (done === true) return true;
@@ -28,20 +28,20 @@ async function digestOf(input: unknown, turns: Turns): Promise<string> {
 export interface MadeAnswersOptions {
   /** What an earlier request with the key has stored. */
   left: Buffer | null;
-  turns: Turns;
+  timeSlicer: TimeSlicer;
   /** Longer answers are not stored. */
   maxBytes: number;
   /** Stores the answers for a retry; null: they are too long, and none are found. @throws ApiError conflict */
   write(made: Buffer | null): Promise<void>;
 }
 
-export function createMadeAnswers({ left, turns, maxBytes, write }: MadeAnswersOptions): MadeAnswers {
+export function createMadeAnswers({ left, timeSlicer, maxBytes, write }: MadeAnswersOptions): MadeAnswers {
   let unread = left;
   return {
     async take(input) {
       if (unread === null) return null;
-      const earlier = (await readJson(unread, turns)) as Kept;
-      const digest = await digestOf(input, turns);
+      const earlier = (await readJson(unread, timeSlicer)) as Kept;
+      const digest = await digestOf(input, timeSlicer);
       // Another field of the document may have taken it meanwhile.
       if (unread === null || earlier.digest !== digest) return null;
       const { operationId, value } = earlier;
@@ -49,8 +49,8 @@ export function createMadeAnswers({ left, turns, maxBytes, write }: MadeAnswersO
       return { operationId, value };
     },
     async keep(input, { operationId, value }) {
-      const kept: Kept = { digest: await digestOf(input, turns), operationId, value };
-      await write(await writeJsonUpTo(kept, { turns, maxBytes }));
+      const kept: Kept = { digest: await digestOf(input, timeSlicer), operationId, value };
+      await write(await writeJsonUpTo(kept, { timeSlicer, maxBytes }));
     },
   };
 }

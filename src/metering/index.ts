@@ -6,6 +6,7 @@ export type { CallContext } from './call-context.js';
 export { createMetering } from './metering.js';
 export type { MeteringOptions } from './metering.js';
 export type * from './metering.types.js';
+export { bareOutcome } from './outcome.js';
 export { createRatePeek } from './rate-peek.js';
 export { rateOf, tighter } from './rates.js';
 export { fallbackOf as ledgerFallback } from './settlement.js';

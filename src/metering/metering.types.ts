@@ -140,6 +140,14 @@ export interface SettlementEvent {
   traceparent: string | null;
 }
 
+/** How an operation ends that is charged. */
+export interface OperationEnd {
+  /** The real charge, in hundredths. */
+  amounts: Amounts;
+  outcome: OperationOutcome;
+  event?: SettlementEvent | undefined;
+}
+
 export interface UsageRecord {
   id: string;
   operation: OperationKind;
@@ -185,16 +193,19 @@ export interface Metering {
   /** The price of tokens in credits and chat_tokens, hundredths: credits are whole, at least 1. */
   tokenAmounts(totalTokens: number, multiplier: number): Amounts;
   /** Charges real amounts once and durably (resolves after the commit), and writes the event. Simultaneous calls share one statement. */
-  settle(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement>;
+  settle(operationId: string, end: OperationEnd): Promise<Settlement>;
   /**
    * As `settle`, for an answer that the caller has not seen yet. If PostgreSQL is away so long that the caller gets a 503, the reservation is
    * released instead, and a charge that was committed nevertheless is reversed: nobody pays for a 503, or twice because of its retry.
    */
-  settleUnseen(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement>;
+  settleUnseen(operationId: string, end: OperationEnd): Promise<Settlement>;
   /** How an operation was settled, by any process. Its answer is now given to a caller, so the charge becomes final. Null if it is not settled. */
   settledBefore(operationId: string): Promise<Settlement | null>;
-  /** Releases a reservation once. Simultaneous calls share one statement. */
-  release(operationId: string): Promise<void>;
+  /**
+   * Releases a reservation once. Simultaneous calls share one statement.
+   * @param outcome default: cancelled, nothing answered, and no cost
+   */
+  release(operationId: string, outcome?: OperationOutcome): Promise<void>;
   /**
    * For work that could not be stored: releases its reservation, unless the work was stored and only PostgreSQL's answer was lost. While that is
    * unknown, it is checked again in the background.

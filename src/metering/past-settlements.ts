@@ -1,5 +1,6 @@
 import type { Database } from '../database/index.js';
 import type { Metering } from './metering.types.js';
+import { bareOutcome } from './outcome.js';
 import { SETTLED } from './metering.queries.js';
 
 /**
@@ -12,6 +13,8 @@ export function createPastSettlements(
 ): Metering['settledBefore'] {
   return async (operationId) => {
     const rows = await system.query(SETTLED, [operationId]);
-    return rows.length === 0 ? null : await settle(operationId, {});
+    return rows.length === 0
+      ? null
+      : await settle(operationId, { amounts: {}, outcome: bareOutcome('succeeded') });
   };
 }

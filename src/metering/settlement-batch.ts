@@ -2,7 +2,7 @@ import type { Amounts } from '../contract/words.js';
 import type { RawBalance } from './amounts.js';
 import { balancesOf, toAmounts } from './amounts.js';
 import type { Connection } from './connection.js';
-import type { Settlement, SettlementEvent } from './metering.types.js';
+import type { OperationOutcome, Settlement, SettlementEvent } from './metering.types.js';
 import { ENDINGS, eventRow } from './settlement-rows.js';
 import type { Charge, Row } from './settlement.queries.js';
 import { EACH, FITTING, FITTING_ROWS, FLUSH, REFUSED } from './settlement.queries.js';
@@ -12,6 +12,8 @@ export interface Ending {
   operationId: string;
   /** Null: its reservation is released. */
   amounts: Amounts | null;
+  /** What its record says of its end. Null: the record keeps what it says. */
+  outcome: OperationOutcome | null;
   fallback: object | null;
   event: SettlementEvent | null;
   /** The operation's organisation, if this process remembers it. */

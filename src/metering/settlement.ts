@@ -7,8 +7,15 @@ import { createCoalescer } from './coalescer.js';
 import type { Coalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
 import type { Database } from '../database/index.js';
-import type { AdmissionRequest, Metering, Settlement, SettlementEvent } from './metering.types.js';
+import type {
+  AdmissionRequest,
+  Metering,
+  OperationEnd,
+  OperationOutcome,
+  Settlement,
+} from './metering.types.js';
 import { OpenOperations } from './open-operations.js';
+import { bareOutcome } from './outcome.js';
 import type { Ended, Ending } from './settlement-batch.js';
 import { settleBatch, STATE } from './settlement-batch.js';
 import { TAKE_BACK } from './metering.queries.js';
@@ -71,6 +78,13 @@ function coalesceTakingBack({ database: { system } }: SettlementOptions): Coales
   });
 }
 
+/** The outcome where the caller got a 503 in place of the answer: what the answer cost stays. */
+function unavailable({ amounts, outcome }: Ending): OperationOutcome | null {
+  return amounts === null || outcome === null
+    ? outcome
+    : { ...outcome, status: 'failed', errorCode: 'unavailable' };
+}
+
 /** Settlements and releases: simultaneous ones share one call of `penstock_settle_batch`. */
 function coalesceEndings(
   { connection, eventsHeard, logger }: SettlementOptions,
@@ -85,7 +99,7 @@ function coalesceEndings(
       return await settleBatch(connection, items, unheard);
     },
     refused(item) {
-      if (item.unseen) Object.assign(item, { amounts: null, event: null });
+      if (item.unseen) Object.assign(item, { amounts: null, event: null, outcome: unavailable(item) });
     },
     abandoned({ unseen, operationId }) {
       if (!unseen) return;
@@ -99,6 +113,14 @@ function coalesceEndings(
         );
     },
   });
+}
+
+function endingOf(
+  operationId: string,
+  { amounts, outcome, event }: Omit<OperationEnd, 'amounts'> & Pick<Ending, 'amounts'>,
+  { orgId, unseen }: Pick<Ending, 'orgId' | 'unseen'>,
+): Ending {
+  return { operationId, amounts, outcome, event: event ?? null, orgId, fallback: null, unseen };
 }
 
 /** Ends operations, each once. A settlement's promise resolves when it is on the disk. */
@@ -115,14 +137,10 @@ export function createSettlement(options: SettlementOptions) {
     );
     return coalescer.add({ ...ending, fallback: fallbackOf(request) });
   };
-  const settled = async (
-    operationId: string,
-    amounts: Amounts,
-    { event, unseen }: Pick<Ending, 'event' | 'unseen'>,
-  ): Promise<Settlement> => {
+  const settled = async (operationId: string, end: OperationEnd, unseen: boolean): Promise<Settlement> => {
     const request = open.get(operationId);
     const orgId = request?.principal.orgId;
-    const ending: Ending = { operationId, amounts, event, orgId, fallback: null, unseen };
+    const ending = endingOf(operationId, end, { orgId, unseen });
     let ended = await coalescer.add(ending);
     if (ended.state === STATE.unknown && request !== undefined)
       ended = await chargeFromMemory(ending, request);
@@ -130,7 +148,7 @@ export function createSettlement(options: SettlementOptions) {
     const { state, charged, balances } = ended;
     if (balances === null) throw new Error(`operation ${operationId} is unknown`);
     const applied = state === STATE.now;
-    if (applied) tellLoss(logger, operationId, difference(amounts, charged));
+    if (applied) tellLoss(logger, operationId, difference(end.amounts, charged));
     if (orgId === undefined || !areOfNextPeriod(balances, charged)) return { applied, charged, balances };
     // The charge is final, even if the balances cannot be read.
     return { applied, charged, balances: await quotas.balances(orgId).catch(() => balances) };
@@ -142,20 +160,11 @@ export function createSettlement(options: SettlementOptions) {
       // A job's reservation is settled in the database by the worker that ran it, so it is not remembered here.
       if (operation !== undefined && operation.jobId === undefined) open.add(operation.id, request);
     },
-    settle: (operationId: string, amounts: Amounts, event: SettlementEvent | null = null) =>
-      settled(operationId, amounts, { event, unseen: false }),
-    settleUnseen: (operationId: string, amounts: Amounts, event: SettlementEvent | null = null) =>
-      settled(operationId, amounts, { event, unseen: true }),
-    async release(operationId: string): Promise<void> {
+    settle: (operationId: string, end: OperationEnd) => settled(operationId, end, false),
+    settleUnseen: (operationId: string, end: OperationEnd) => settled(operationId, end, true),
+    async release(operationId: string, outcome = bareOutcome('cancelled')): Promise<void> {
       const orgId = open.get(operationId)?.principal.orgId;
-      await coalescer.add({
-        operationId,
-        amounts: null,
-        event: null,
-        orgId,
-        fallback: null,
-        unseen: true,
-      });
+      await coalescer.add(endingOf(operationId, { amounts: null, outcome }, { orgId, unseen: true }));
       open.delete(operationId);
     },
     hurry: () => coalescer.hurry(),

@@ -1,5 +1,5 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
-import { nextTurn } from '../collections/turns.js';
+import { nextSlice } from '../collections/time-slicer.js';
 import { featureVector } from '../text/feature-vector.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 
@@ -20,7 +20,7 @@ export function createSandboxEmbedding(modelId: string, tokenizer: Tokenizer): E
       for (const value of values) {
         abortSignal?.throwIfAborted();
         embeddings.push(featureVector(value, dimensions));
-        if (embeddings.length % 16 === 0 || value.length > 10_000) await nextTurn();
+        if (embeddings.length % 16 === 0 || value.length > 10_000) await nextSlice();
       }
       return {
         embeddings,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { nextTurn } from '../collections/turns.js';
+import { nextSlice } from '../collections/time-slicer.js';
 
 /** Numbers in [0, 1) that depend on nothing but the seed. */
 export interface Random {
@@ -41,7 +41,7 @@ export async function seedOf(values: readonly unknown[]): Promise<string> {
     written += text.length;
     if (written < SLICE) continue;
     written = 0;
-    await nextTurn();
+    await nextSlice();
   }
   return hash.digest('hex');
 }

@@ -1,5 +1,5 @@
 import type { RerankingModelV4 } from '@ai-sdk/provider';
-import { nextTurn } from '../collections/turns.js';
+import { nextSlice } from '../collections/time-slicer.js';
 import { featureVector } from '../text/feature-vector.js';
 import { DEFAULT_DIMENSIONS } from './embedding-model.js';
 
@@ -24,7 +24,7 @@ export function createSandboxRerank(modelId: string): RerankingModelV4 {
         abortSignal?.throwIfAborted();
         const text = typeof value === 'string' ? value : JSON.stringify(value);
         ranking.push({ index, relevanceScore: scoreOf(sought, featureVector(text, DEFAULT_DIMENSIONS)) });
-        if (index % 16 === 15 || text.length > 10_000) await nextTurn();
+        if (index % 16 === 15 || text.length > 10_000) await nextSlice();
       }
       const best = ranking.toSorted((a, b) => b.relevanceScore - a.relevanceScore || a.index - b.index);
       return { ranking: best.slice(0, topN), warnings: [] };

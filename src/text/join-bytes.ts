@@ -1,29 +1,26 @@
-/** Who does long work in slices: `step` works until about `until`, and says whether it is done. */
-interface Turns {
-  run(step: (until: number) => boolean): Promise<void>;
-}
+import type { TimeSlicer } from '../collections/time-slicer.js';
 
 /** What is no longer is copied at once. */
 const SHORT_BYTES = 1024 * 1024;
 /** Bytes that are copied between two looks at the clock. */
 const COPIED_BYTES = 512 * 1024;
 
-/** What came in pieces as one: at once where it is short, else in slices of the main thread's time, for 40 MB take 70 ms to copy into fresh memory. */
-export function joinBytes(pieces: readonly Uint8Array[], turns: Turns): Buffer | Promise<Buffer> {
+/** Joins pieces into one buffer: short ones at once, long ones in time slices, because copying 40 MB into fresh memory takes 70 ms. */
+export function joinBytes(pieces: readonly Uint8Array[], timeSlicer: TimeSlicer): Buffer | Promise<Buffer> {
   const size = pieces.reduce((sum, { length }) => sum + length, 0);
-  return size <= SHORT_BYTES ? Buffer.concat(pieces) : joinLong(pieces, { size, turns });
+  return size <= SHORT_BYTES ? Buffer.concat(pieces) : joinLong(pieces, { size, timeSlicer });
 }
 
 async function joinLong(
   pieces: readonly Uint8Array[],
-  { size, turns }: { size: number; turns: Turns },
+  { size, timeSlicer }: { size: number; timeSlicer: TimeSlicer },
 ): Promise<Buffer> {
   const whole = Buffer.allocUnsafe(size);
   let end = 0;
   let at = 0;
-  /** Of the piece at `at`, which may be long itself. */
+  /** Bytes already copied from the piece at `at`, which may be long itself. */
   let from = 0;
-  await turns.run((until) => {
+  await timeSlicer.run((until) => {
     for (let copied = 0; at < pieces.length;) {
       if (copied >= COPIED_BYTES && performance.now() >= until) return false;
       if (copied >= COPIED_BYTES) copied = 0;

@@ -1,11 +1,7 @@
+import type { TimeSlicer } from '../collections/time-slicer.js';
 import { JsonReader } from './json-reader.js';
 import type { JsonRules } from './json-reader.js';
 import { MAX_LEVELS, parseShallow } from './stored-json.js';
-
-/** Who does long work in slices: `step` works until about `until`, and says whether it is done. */
-interface Turns {
-  run(step: (until: number) => boolean): Promise<void>;
-}
 
 /** What is no longer is read in one go, in two or three milliseconds. */
 const LONG_BYTES = 256 * 1024;
@@ -36,14 +32,14 @@ export const isLongToRead = ({ length }: { length: number }): boolean => length 
  * slices of the main thread's time.
  * @throws SyntaxError, RangeError also for more than 1,000 levels
  */
-export async function readJson(json: Buffer, turns: Turns): Promise<unknown> {
+export async function readJson(json: Buffer, timeSlicer: TimeSlicer): Promise<unknown> {
   const at = json[0] === 0xef && json[1] === 0xbb && json[2] === 0xbf ? 3 : 0;
   if (!isLongToRead(json)) return parseShallow(json.toString('utf8', at));
   const reader = new JsonReader(json, RULES, at);
-  await turns.run((until) => reader.read(until));
+  await timeSlicer.run((until) => reader.read(until));
   return reader.value;
 }
 
 /** As {@link readJson}, of a text. */
-export const readJsonText = async (json: string, turns: Turns): Promise<unknown> =>
-  isLongToRead(json) ? await readJson(Buffer.from(json), turns) : JSON.parse(json);
+export const readJsonText = async (json: string, timeSlicer: TimeSlicer): Promise<unknown> =>
+  isLongToRead(json) ? await readJson(Buffer.from(json), timeSlicer) : JSON.parse(json);

@@ -1,4 +1,4 @@
-import { nextTurn } from '../collections/turns.js';
+import { nextSlice } from '../collections/time-slicer.js';
 
 /**
  * Counts tokens with the o200k vocabulary. Two hazards of the library are handled here: its merge step is quadratic in the length of a
@@ -119,7 +119,7 @@ class LazyTokenizer implements Tokenizer {
         from = end;
         if (this.sinceTurn >= SLICE) {
           this.sinceTurn = 0;
-          await nextTurn();
+          await nextSlice();
         }
       }
     }

@@ -1,48 +1,44 @@
+import type { TimeSlicer } from '../collections/time-slicer.js';
 import { joinBytes } from './join-bytes.js';
 import { isLongJson, jsonPieces, textPieces } from './json-pieces.js';
 
-/** Who does long work in slices: `step` works until about `until`, and says whether it is done. */
-interface Turns {
-  run(step: (until: number) => boolean): Promise<void>;
-}
-
 interface Limits {
-  turns: Turns;
+  timeSlicer: TimeSlicer;
   maxBytes: number;
 }
 
 /** Characters from which on a text is written in slices. */
 const LONG_TEXT = 512 * 1024;
 
-/** A value's JSON: at once where it is short, else in slices of the main thread's time. What is read of it is the same. */
-export function writeJson(value: unknown, turns: Turns): string | Promise<Buffer> {
-  return isLongJson(value) ? writeLongJson(value, turns) : JSON.stringify(value);
+/** Writes a value as JSON: short JSON at once, long JSON in time slices. Both parse to the same value. */
+export function writeJson(value: unknown, timeSlicer: TimeSlicer): string | Promise<Buffer> {
+  return isLongJson(value) ? writeLongJson(value, timeSlicer) : JSON.stringify(value);
 }
 
-/** A text's bytes where it is long, made in slices of the main thread's time: a socket would write 40 MB of it in 100 ms, in one go. */
-export function writeText(text: string, turns: Turns): string | Promise<Buffer> {
+/** Encodes a long text in time slices: a socket would encode 40 MB of it in one go, which takes 100 ms. A short text is returned as it is. */
+export function writeText(text: string, timeSlicer: TimeSlicer): string | Promise<Buffer> {
   return text.length < LONG_TEXT
     ? text
-    : (bytesOf(textPieces(text), { turns, maxBytes: Infinity }) as Promise<Buffer>);
+    : (bytesOf(textPieces(text), { timeSlicer, maxBytes: Infinity }) as Promise<Buffer>);
 }
 
-/** Never in one go: 2,048 vectors of 4,096 numbers are 170 MB: JSON.stringify would hold everybody else up for a second and more. */
-export async function writeLongJson(value: unknown, turns: Turns): Promise<Buffer> {
-  return (await writeJsonUpTo(value, { turns, maxBytes: Infinity })) as Buffer;
+/** Writes JSON in time slices. JSON.stringify of 2,048 vectors of 4,096 numbers (170 MB) would block the event loop for over a second. */
+export async function writeLongJson(value: unknown, timeSlicer: TimeSlicer): Promise<Buffer> {
+  return (await writeJsonUpTo(value, { timeSlicer, maxBytes: Infinity })) as Buffer;
 }
 
-/** A value's JSON, or null where it takes more bytes than that: what nobody could keep is not written to its end. */
+/** Writes a value as JSON. Stops and returns null as soon as it takes more than `maxBytes`, because it could not be stored anyway. */
 export function writeJsonUpTo(value: unknown, limits: Limits): Promise<Buffer | null> {
   return bytesOf(jsonPieces(value), limits);
 }
 
 async function bytesOf(
   writing: Generator<string, void>,
-  { turns, maxBytes }: Limits,
+  { timeSlicer, maxBytes }: Limits,
 ): Promise<Buffer | null> {
   const pieces: Buffer[] = [];
   let size = 0;
-  await turns.run((until) => {
+  await timeSlicer.run((until) => {
     do {
       const { done, value: text } = writing.next();
       if (done === true) return true;
@@ -54,5 +50,5 @@ async function bytesOf(
     return false;
   });
   if (size > maxBytes) return null;
-  return await joinBytes(pieces, turns);
+  return await joinBytes(pieces, timeSlicer);
 }

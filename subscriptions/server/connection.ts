@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Authenticator, Principal } from '../../src/access/access.types.js';
 import { graphqlParamOf } from '../../schema/index.js';
-import { turns } from '../../src/collections/turns.js';
+import { timeSlicer } from '../../src/collections/time-slicer.js';
 import { ApiError } from '../../src/contract/errors.js';
 import { isLongJson } from '../../src/text/json-pieces.js';
 import { writeLongJson } from '../../src/text/write-json.js';
@@ -106,6 +106,8 @@ export interface ConnectionOrigin {
   /** From the upgrade request; the init payload may have another, and an operation's `extensions` its own. */
   traceparent: string | undefined;
   client: ClientInfo;
+  /** The client's address as TRUST_PROXY has it. */
+  address: string;
   tagsHeader: string | undefined;
 }
 
@@ -380,7 +382,7 @@ export class Connection implements ProtocolSocket {
     const result = await this.#execute(args, operation);
     if (!isLongJson(result)) return result;
     return new Events(async () => {
-      const written = await writeLongJson(this.presentResult(result), turns);
+      const written = await writeLongJson(this.presentResult(result), timeSlicer);
       if (operation.abort.signal.aborted || this.#isClosed()) return;
       await this.#outgoing.push(headOf(operation), written);
     }, operation);
@@ -414,6 +416,7 @@ export class Connection implements ProtocolSocket {
     return {
       ...{ principal, requestId, client, tagsHeader, signal },
       ...{ keyWindowOpen: true, rate: null, idempotencyKey: null },
+      address: () => this.origin.address,
     };
   }
 

@@ -208,7 +208,7 @@ export function presented(engine: OperationEngine, result: ExecutionResult): For
 }
 
 function toJson(engine: OperationEngine, result: ExecutionResult): Written | Promise<Written> {
-  return writeJson(result.errors ? presented(engine, result) : result, engine.turns);
+  return writeJson(result.errors ? presented(engine, result) : result, engine.timeSlicer);
 }
 
 function fail({ engine, sink }: OperationRun, errors: readonly GraphQLError[]): void {

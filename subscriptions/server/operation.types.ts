@@ -1,6 +1,6 @@
 import type { DocumentNode, GraphQLError, GraphQLFormattedError, GraphQLSchema } from 'graphql';
 import type { GraphqlContext } from '../../schema/context.js';
-import type { Turns } from '../../src/collections/turns.js';
+import type { TimeSlicer } from '../../src/collections/time-slicer.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 
 /** A GraphQL request as it came, over WebSocket or for Server-Sent Events. */
@@ -21,8 +21,8 @@ export interface OperationEngine {
   takeSlot(call: CallContext, request: OperationRequest): Promise<void>;
   context(call: CallContext): GraphqlContext;
   present(error: GraphQLError): GraphQLFormattedError;
-  /** In which long answers are written. */
-  turns: Turns;
+  /** Writes long answers in time slices. */
+  timeSlicer: TimeSlicer;
   /** Counts open subscriptions and what they are sent. */
   meters?: { subscriptions(change: 1 | -1): void; subscriptionEvent(): void };
 }

@@ -24,6 +24,8 @@ export interface GraphqlWsDependencies extends Omit<
   /** The session of a signed-in browser, where the page is this installation's own (beyond 14.2). */
   sessionOf(request: IncomingMessage): string | undefined;
   clientOf(request: IncomingMessage): ClientInfo;
+  /** The client's address as TRUST_PROXY has it. */
+  addressOf(request: IncomingMessage): string;
   tagsHeaderOf(request: IncomingMessage): string | undefined;
   /** The address's window, for the headers of a refused upgrade. */
   addressRate(request: IncomingMessage): RateState;
@@ -79,6 +81,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
       session: dependencies.sessionOf(request),
       traceparent: typeof traceparent === 'string' ? traceparent : undefined,
       client: dependencies.clientOf(request),
+      address: dependencies.addressOf(request),
       tagsHeader: dependencies.tagsHeaderOf(request),
     };
     const refused = () => dependencies.refusedAddress(request);

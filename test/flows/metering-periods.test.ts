@@ -5,7 +5,7 @@ import type { Metering } from '../../src/metering/index.js';
 import { BUCKETS } from '../../src/contract/words.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
-import { chat, createMeteringBench, priced, request } from '../support/metering.js';
+import { charging, chat, createMeteringBench, priced, request } from '../support/metering.js';
 import type { MeteringBench } from '../support/metering.js';
 
 let db: TestDatabase;
@@ -48,7 +48,7 @@ const credits = async (orgId: string) => (await metering.balances(orgId)).credit
 describe('a period', () => {
   it('begins with the plan’s allowance again, with a request or with a look at the quota', async () => {
     const principal = await bench.createOrg();
-    await metering.settle(await reserve(principal, 80_000), { credits: 80_000 });
+    await metering.settle(await reserve(principal, 80_000), charging({ credits: 80_000 }));
     await endPeriod(principal.orgId);
     await reserve(principal, 80_000);
     await endPeriod(principal.orgId);
@@ -58,7 +58,7 @@ describe('a period', () => {
   it('takes unspent top-ups from the one before: the allowance is spent first', async () => {
     const principal = await bench.createOrg();
     await metering.topUp(principal.orgId, 'credits', 10_000);
-    await metering.settle(await reserve(principal, 84_000), { credits: 84_000 });
+    await metering.settle(await reserve(principal, 84_000), charging({ credits: 84_000 }));
     expect(await credits(principal.orgId)).toMatchObject({ limit: 900, used: 840, remaining: 60 });
     await endPeriod(principal.orgId);
     expect(await credits(principal.orgId)).toMatchObject({ limit: 860, used: 0, remaining: 860 });
@@ -77,7 +77,7 @@ describe('a period', () => {
     expect(await credits(principal.orgId)).toMatchObject({ limit: 820 });
     await endPeriod(principal.orgId);
     expect(await credits(principal.orgId)).toMatchObject({ limit: 820 });
-    const { charged, balances } = await metering.settle(late, { credits: 85_000 });
+    const { charged, balances } = await metering.settle(late, charging({ credits: 85_000 }));
     expect(charged.credits).toBe(85_000);
     expect(balances.credits).toMatchObject({ limit: 850, used: 0, remaining: 850 });
   });
@@ -85,10 +85,10 @@ describe('a period', () => {
   it('is told to a call of the one before as it begins, before anybody has called in it', async () => {
     const principal = await bench.createOrg();
     await metering.topUp(principal.orgId, 'credits', 10_000);
-    await metering.settle(await reserve(principal, 84_000), { credits: 84_000 });
+    await metering.settle(await reserve(principal, 84_000), charging({ credits: 84_000 }));
     const [token, fixed] = [await reserve(principal, 1_000), await reserve(principal, 1_000)];
     await endPeriod(principal.orgId);
-    const { balances } = await metering.settle(token, { credits: 1_000 });
+    const { balances } = await metering.settle(token, charging({ credits: 1_000 }));
     expect(balances.credits).toMatchObject({ limit: 840, used: 0, remaining: 840 });
     await metering.release(fixed);
     expect(await credits(principal.orgId)).toMatchObject({ limit: 850, used: 0, remaining: 850 });
@@ -99,8 +99,8 @@ describe('a period', () => {
     await metering.topUp(principal.orgId, 'credits', 10_000);
     const late = await reserve(principal, 80_000);
     await endPeriod(principal.orgId);
-    await metering.settle(await reserve(principal, 90_000), { credits: 90_000 });
-    const { charged } = await metering.settle(late, { credits: 85_000 });
+    await metering.settle(await reserve(principal, 90_000), charging({ credits: 90_000 }));
+    const { charged } = await metering.settle(late, charging({ credits: 85_000 }));
     expect(charged.credits).toBe(80_000);
     expect(await credits(principal.orgId)).toMatchObject({ limit: 900, used: 900, remaining: 0 });
   });
@@ -140,7 +140,7 @@ describe('a period', () => {
 describe('a change of plan', () => {
   it('between paid plans keeps the period and what was used', async () => {
     const principal = await bench.createOrg('pro_monthly');
-    await metering.settle(await reserve(principal, 15_000), { credits: 15_000 });
+    await metering.settle(await reserve(principal, 15_000), charging({ credits: 15_000 }));
     const before = await metering.quota(principal.orgId);
     await bench.organizations.changePlan(principal.orgId, 'business_monthly');
     const after = await metering.quota(principal.orgId);
@@ -159,7 +159,7 @@ describe('a change of plan', () => {
     const open = await reserve(principal, 9_000);
     await bench.organizations.changePlan(principal.orgId, 'pro_monthly');
     expect(await credits(principal.orgId)).toMatchObject({ limit: 200, used: 0, remaining: 200 });
-    await metering.settle(open, { credits: 9_000 });
+    await metering.settle(open, charging({ credits: 9_000 }));
     expect(await credits(principal.orgId)).toMatchObject({ limit: 200, used: 0, remaining: 200 });
   });
 
@@ -196,7 +196,7 @@ describe('a change of plan', () => {
 
   it('to a smaller one never shows less than nothing', async () => {
     const principal = await bench.createOrg('business_monthly');
-    await metering.settle(await reserve(principal, 50_000), { credits: 50_000 });
+    await metering.settle(await reserve(principal, 50_000), charging({ credits: 50_000 }));
     await bench.organizations.changePlan(principal.orgId, 'pro_monthly');
     expect(await credits(principal.orgId)).toMatchObject({
       limit: 200,
@@ -236,9 +236,9 @@ describe('a change of plan', () => {
     await metering.topUp(orgId, 'credits', 5_000);
     const given = await reserve(principal, 50_500);
     await bench.organizations.changePlan(orgId, 'pro_monthly');
-    await metering.settle(given, { credits: 500 });
+    await metering.settle(given, charging({ credits: 500 }));
     const late = await reserve(await bench.principalOf(principal.keyId), 24_500);
-    await metering.settle(late, { credits: 24_500 });
+    await metering.settle(late, charging({ credits: 24_500 }));
     expect(await credits(orgId)).toMatchObject({ limit: 250, used: 250, remaining: 0 });
     await endPeriod(orgId);
     expect(await credits(orgId)).toMatchObject({ limit: 200, used: 0 });
@@ -296,7 +296,7 @@ describe('an operator', () => {
 
   it('adjusts used by a ledger row, so that the sum still holds', async () => {
     const principal = await bench.createOrg();
-    await metering.settle(await reserve(principal, 5_000), { credits: 5_000 });
+    await metering.settle(await reserve(principal, 5_000), charging({ credits: 5_000 }));
     expect(await metering.setUsed(principal.orgId, 'credits', 1_200)).toMatchObject({
       used: 12,
       remaining: 788,
@@ -314,7 +314,7 @@ describe('an operator', () => {
     const principal = await bench.createOrg();
     const { orgId } = principal;
     const { limit: allowance } = await credits(orgId);
-    await metering.settle(await reserve(principal, 5_000), { credits: 5_000 });
+    await metering.settle(await reserve(principal, 5_000), charging({ credits: 5_000 }));
     await metering.topUp(orgId, 'credits', 12_500);
     await metering.setUsed(orgId, 'credits', 7_000);
     await metering.topUp(orgId, 'credits', 500);
@@ -333,7 +333,7 @@ describe('usage records', () => {
     const principal = await bench.createOrg();
     const operations = Array.from({ length: 25 }, () => chat(10, 100));
     await Promise.all(operations.map((operation) => metering.admit(request(principal, { operation }))));
-    await metering.settle(operations[0]!.id, metering.tokenAmounts(50, 100));
+    await metering.settle(operations[0]!.id, charging(metering.tokenAmounts(50, 100)));
     await metering.release(operations[1]!.id);
     const seen: string[] = [];
     let after: string | undefined;

@@ -6,7 +6,7 @@ import type { Metering } from '../../src/metering/index.js';
 import { rateOf } from '../../src/metering/index.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
-import { chat, createMeteringBench, priced, request } from '../support/metering.js';
+import { charging, chat, createMeteringBench, priced, request } from '../support/metering.js';
 import type { MeteringBench } from '../support/metering.js';
 import { eventually } from '../support/wait.js';
 
@@ -73,7 +73,7 @@ describe('reserving', () => {
         else
           await process.settle(
             reservation.operationId,
-            i % 3 === 0 ? metering.tokenAmounts(500, 100) : reservation.amounts,
+            charging(i % 3 === 0 ? metering.tokenAmounts(500, 100) : reservation.amounts),
           );
       }),
     );
@@ -121,7 +121,7 @@ describe('reserving', () => {
     const { reservation } = await metering.admit(
       request(principal, { operation: priced({ agent_runs: 500_000_00 }) }),
     );
-    await metering.settle(reservation!.operationId, { agent_runs: 500_000_00 });
+    await metering.settle(reservation!.operationId, charging({ agent_runs: 500_000_00 }));
     expect((await metering.balances(principal.orgId)).agent_runs).toEqual({
       bucket: 'agent_runs',
       limit: -1,
@@ -177,7 +177,10 @@ describe('a chat call', () => {
   it('counts whole credits, and tokens in the token view', async () => {
     const principal = await bench.createOrg();
     const { reservation } = await metering.admit(request(principal, { operation: chat(100, 2048, 150) }));
-    const settled = await metering.settle(reservation!.operationId, metering.tokenAmounts(700, 150));
+    const settled = await metering.settle(
+      reservation!.operationId,
+      charging(metering.tokenAmounts(700, 150)),
+    );
     expect(settled.charged).toEqual({ credits: 200, chat_tokens: 105_000 });
     expect(settled.balances.credits).toMatchObject({ used: 2, remaining: 798 });
     expect(settled.balances.chat_tokens).toMatchObject({ limit: 800_000, used: 1050, remaining: 798_000 });

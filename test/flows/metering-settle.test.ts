@@ -6,7 +6,7 @@ import type { Metering, OperationRequest, Settlement } from '../../src/metering/
 import { newId } from '../../src/contract/ids.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
-import { chat, createMeteringBench, priced, request } from '../support/metering.js';
+import { charging, chat, createMeteringBench, priced, request } from '../support/metering.js';
 import type { MeteringBench } from '../support/metering.js';
 import { eventually, inParallel } from '../support/wait.js';
 
@@ -47,8 +47,8 @@ describe('a settlement', () => {
   it('charges once; a second one tells the charge of the first', async () => {
     const principal = await bench.createOrg();
     const id = await reserve(principal, image());
-    const first = await metering.settle(id, { image_generations: 100, credits: 100 });
-    const second = await bench.metering().settle(id, { image_generations: 100, credits: 300 });
+    const first = await metering.settle(id, charging({ image_generations: 100, credits: 100 }));
+    const second = await bench.metering().settle(id, charging({ image_generations: 100, credits: 300 }));
     expect([first.applied, second.applied]).toEqual([true, false]);
     expect(second.charged).toEqual(first.charged);
     expect(second.balances.credits.used).toBe(1);
@@ -58,7 +58,7 @@ describe('a settlement', () => {
     const principal = await bench.createOrg();
     const id = await reserve(principal, chat(10, 100_000));
     expect((await metering.balances(principal.orgId)).credits.remaining).toBe(699 - 0);
-    const { balances } = await metering.settle(id, metering.tokenAmounts(40, 100));
+    const { balances } = await metering.settle(id, charging(metering.tokenAmounts(40, 100)));
     expect(balances.credits).toMatchObject({ used: 1, remaining: 799 });
   });
 
@@ -66,7 +66,7 @@ describe('a settlement', () => {
     const principal = await bench.createOrg();
     await metering.setUsed(principal.orgId, 'credits', 79_700);
     const id = await reserve(principal, chat(10, 990));
-    const { charged, balances } = await metering.settle(id, metering.tokenAmounts(9000, 100));
+    const { charged, balances } = await metering.settle(id, charging(metering.tokenAmounts(9000, 100)));
     expect(charged).toEqual({ credits: 300, chat_tokens: 300_000 });
     expect(balances.credits).toMatchObject({ used: 800, remaining: 0 });
   });
@@ -77,12 +77,12 @@ describe('a settlement', () => {
       [one, one, two, two, two].map((caller) => reserve(caller, chat(1000, 1000))),
     );
     const [early = '', plain = '', other = '', more = '', given = ''] = ids;
-    await metering.settle(early, { credits: 100, chat_tokens: 60_000 });
+    await metering.settle(early, charging({ credits: 100, chat_tokens: 60_000 }));
     const settled = await Promise.all([
-      metering.settle(early, { credits: 200, chat_tokens: 200_000 }),
-      metering.settle(plain, { credits: 200, chat_tokens: 190_000 }),
-      metering.settle(other, { credits: 100, chat_tokens: 100_000 }),
-      metering.settle(more, { credits: 300, chat_tokens: 250_000 }),
+      metering.settle(early, charging({ credits: 200, chat_tokens: 200_000 })),
+      metering.settle(plain, charging({ credits: 200, chat_tokens: 190_000 })),
+      metering.settle(other, charging({ credits: 100, chat_tokens: 100_000 })),
+      metering.settle(more, charging({ credits: 300, chat_tokens: 250_000 })),
       metering.release(given),
     ]);
     expect(settled.slice(0, 4).map((one) => one && [one.applied, one.charged])).toEqual([
@@ -95,7 +95,7 @@ describe('a settlement', () => {
     expect(used.map(({ credits }) => credits.used)).toEqual([3, 4]);
     const quick = await Promise.all([reserve(one, chat(10, 10)), reserve(two, chat(10, 10))]);
     const together = await Promise.all(
-      quick.map((id) => metering.settle(id, { credits: 100, chat_tokens: 9_000 })),
+      quick.map((id) => metering.settle(id, charging({ credits: 100, chat_tokens: 9_000 }))),
     );
     expect(together.map(({ applied, balances }) => [applied, balances.credits.used])).toEqual([
       [true, 4],
@@ -115,7 +115,7 @@ describe('a settlement', () => {
     await bench.sql(`UPDATE balances SET reserved = '{0,0,0,0,0,0,0,0,0}' WHERE org_id = $1`, [
       principal.orgId,
     ]);
-    const { applied, charged } = await metering.settle(id, metering.tokenAmounts(500, 100));
+    const { applied, charged } = await metering.settle(id, charging(metering.tokenAmounts(500, 100)));
     expect([applied, charged.credits]).toEqual([true, 100]);
     const { nodes } = await metering.usageRecords({ orgId: principal.orgId, first: 10 });
     expect(nodes[0]).toMatchObject({
@@ -134,9 +134,9 @@ describe('a settlement', () => {
     const outcomes = await Promise.all(
       ids.map((id) =>
         Promise.all([
-          metering.settle(id, { image_generations: 100, credits: 100 }),
+          metering.settle(id, charging({ image_generations: 100, credits: 100 })),
           third.release(id),
-          second.settle(id, { image_generations: 100, credits: 100 }),
+          second.settle(id, charging({ image_generations: 100, credits: 100 })),
         ]),
       ),
     );
@@ -154,7 +154,10 @@ describe('a settlement', () => {
     const id = await reserve(principal, image());
     await metering.release(id);
     await metering.release(id);
-    expect(await metering.settle(id, { credits: 100 })).toMatchObject({ applied: false, charged: {} });
+    expect(await metering.settle(id, charging({ credits: 100 }))).toMatchObject({
+      applied: false,
+      charged: {},
+    });
     expect((await metering.balances(principal.orgId)).credits).toMatchObject({ used: 0, remaining: 800 });
   });
 });
@@ -190,7 +193,7 @@ describe('billing events', () => {
   it('fire once for a period and bucket, when used crosses 90 % and when it reaches the limit', async () => {
     const principal = await bench.createOrg();
     const use = async (credits: number) =>
-      metering.settle(await reserve(principal, priced({ credits })), { credits });
+      metering.settle(await reserve(principal, priced({ credits })), charging({ credits }));
     await use(72_000);
     expect(await events(principal.orgId)).toEqual([]);
     await use(100);
@@ -236,7 +239,7 @@ describe('a lost connection', () => {
     })();
     const calls = await inParallel(Array.from({ length: 600 }), 40, async () => {
       const id = await reserve(principal, chat(10, 990));
-      return metering.settle(id, metering.tokenAmounts(900, 100));
+      return metering.settle(id, charging(metering.tokenAmounts(900, 100)));
     });
     done = true;
     await killer;
@@ -262,7 +265,7 @@ describe('a lost process', () => {
     );
     metering.start();
     await eventually(async () => (await metering.balances(principal.orgId)).credits.remaining === 799);
-    const { applied, balances } = await slow.settle(held, { credits: 100 });
+    const { applied, balances } = await slow.settle(held, charging({ credits: 100 }));
     expect([applied, balances.credits.used]).toEqual([true, 1]);
     expect(
       await bench.sql('SELECT state, job_id FROM usage_ledger WHERE operation_id = $1', [ofJob]),
@@ -289,7 +292,7 @@ describe('the event of a settlement', () => {
     const id = await reserve(principal, priced(amounts), on);
     const { orgId } = principal;
     const event = { orgId, type: 'chat.message.created', data: { messageId: id }, traceparent: null };
-    await on.settle(id, amounts, event);
+    await on.settle(id, charging(amounts, event));
     const rows = await bench.sql(
       `SELECT 1 FROM outbox WHERE key = $1 AND event #>> '{data,messageId}' = $2`,
       [orgId, id],

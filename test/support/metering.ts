@@ -8,12 +8,25 @@ import {
 import type { KeyService, OrganizationService, PlanCatalogue, Principal } from '../../src/access/index.js';
 import type { Database } from '../../src/database/index.js';
 import { newId } from '../../src/contract/ids.js';
-import { createMetering } from '../../src/metering/index.js';
-import type { AdmissionRequest, Metering, OperationRequest } from '../../src/metering/index.js';
+import { bareOutcome, createMetering } from '../../src/metering/index.js';
+import type {
+  AdmissionRequest,
+  Metering,
+  OperationEnd,
+  OperationRequest,
+  SettlementEvent,
+} from '../../src/metering/index.js';
 import type { Amounts, PlanCode } from '../../src/contract/words.js';
 
 /** Wide enough that no test of quotas meets them. */
 const WIDE = { limit: 1_000_000, windowSeconds: 60 };
+
+/** The end of an operation of which a test looks at the charge only. */
+export const charging = (amounts: Amounts, event?: SettlementEvent): OperationEnd => ({
+  amounts,
+  outcome: bareOutcome('succeeded'),
+  event,
+});
 
 export interface MeteringBench {
   plans: PlanCatalogue;

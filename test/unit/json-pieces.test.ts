@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Turns } from '../../src/collections/turns.js';
+import { TimeSlicer } from '../../src/collections/time-slicer.js';
 import { isLongJson, jsonPieces } from '../../src/text/json-pieces.js';
 import { writeJson } from '../../src/text/write-json.js';
 
@@ -66,18 +66,18 @@ test.each(values)('%s is written in pieces as JSON.stringify writes it', (_, val
   expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(6 * (longestName + 5 * 65_536));
 });
 
-test('what is long is written in turns, to the same bytes', async () => {
-  const turns = new Turns();
+test('a long value is written in slices, to the same bytes', async () => {
+  const timeSlicer = new TimeSlicer();
   for (const [, value] of values.filter((__, at) => at % 5 === 0)) {
     const all = repeat(9, () => value);
-    const written = writeJson(all, turns);
+    const written = writeJson(all, timeSlicer);
     expect(isLongJson(all)).toBe(written instanceof Promise);
     expect(String(await written) === JSON.stringify(all)).toBe(true);
   }
 });
 
 test('what is short is written at once', () => {
-  const turns = new Turns();
+  const timeSlicer = new TimeSlicer();
   for (const value of [...SCALARS, repeat(20, (at) => ({ id: `job_${at}`, createdAt: new Date(0) }))])
-    expect(writeJson(value, turns)).toBe(JSON.stringify(value));
+    expect(writeJson(value, timeSlicer)).toBe(JSON.stringify(value));
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ApiError } from '../../src/contract/errors.js';
 import { JsonReader } from '../../src/text/json-reader.js';
 import { callersRules, firstKey, parseJson } from '../../src/http/json-text.js';
-import { Turns } from '../../src/collections/turns.js';
+import { TimeSlicer } from '../../src/collections/time-slicer.js';
 
 /** What a text is read to, a little at a time; or what it is refused for. */
 function inSteps(text: string | Buffer): unknown {
@@ -148,12 +148,12 @@ it('no body takes the event loop for long at a time', () => {
   }
 }, 120_000);
 
-it('long works take turns, and others come between their slices', async () => {
-  const turns = new Turns();
+it('long tasks take turns, and other work runs between their slices', async () => {
+  const timeSlicer = new TimeSlicer();
   const order: string[] = [];
   const work = (name: string) => {
     let left = 3;
-    return turns.run(() => {
+    return timeSlicer.run(() => {
       order.push(name);
       return --left === 0;
     });
@@ -168,9 +168,9 @@ it('long works take turns, and others come between their slices', async () => {
   await Promise.all([works, others()]);
   expect(order.join('')).toMatch(/^a-b-a-b-a-b$|^a-b-a-b-ab$/);
   await expect(
-    turns.run(() => {
+    timeSlicer.run(() => {
       throw new Error('refused');
     }),
   ).rejects.toThrow('refused');
-  expect(await turns.run(() => true)).toBeUndefined();
+  expect(await timeSlicer.run(() => true)).toBeUndefined();
 });

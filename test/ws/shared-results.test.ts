@@ -1,4 +1,4 @@
-import { Turns } from '../../src/collections/turns.js';
+import { TimeSlicer } from '../../src/collections/time-slicer.js';
 import { buildSchema, parse, type GraphQLSchema } from 'graphql';
 import { expect, test } from 'vitest';
 import type { Principal } from '../../src/access/access.types.js';
@@ -28,7 +28,7 @@ function counting() {
     prepare: ({ query }) => ({ document: parse(query) }),
     watches: () => true,
     takeSlot: () => Promise.resolve(),
-    turns: new Turns(),
+    timeSlicer: new TimeSlicer(),
     context: (call) => ({ call }) as ReturnType<OperationEngine['context']>,
     present: (error) => error.toJSON(),
   } as OperationEngine;

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../collections/turns.js';
+import { nextSlice } from '../../collections/time-slicer.js';
 import { TextDecoder } from 'node:util';
 import { knownEncoding } from './encoding-marks.js';
 
@@ -66,7 +66,7 @@ async function* piecesOf(
 ): AsyncGenerator<Buffer, void, undefined> {
   for await (const chunk of content) {
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
-      if (at > 0) await nextTurn();
+      if (at > 0) await nextSlice();
       yield chunk.subarray(at, at + PIECE_BYTES);
     }
   }

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../collections/turns.js';
+import { nextSlice } from '../../collections/time-slicer.js';
 import type { Database, Sql } from '../../database/database.types.js';
 import { vectorOf, VectorTable } from './vectors.js';
 import { VECTORS, VECTOR_TYPE, nearest } from './retrieval.queries.js';
@@ -79,7 +79,7 @@ function createScan(sql: Sql): NearestPassages {
       agentId,
     ]);
     const keys = rows.map(({ file_id: fileId, position }) => ({ fileId, position }));
-    await nextTurn();
+    await nextSlice();
     const made = { version, keys, table: new VectorTable(rows.map(({ embedding }) => embedding)) };
     keep(agentId, made);
     return made;

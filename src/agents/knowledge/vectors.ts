@@ -1,4 +1,4 @@
-import { nextTurn } from '../../collections/turns.js';
+import { nextSlice } from '../../collections/time-slicer.js';
 import { featureVector } from '../../text/feature-vector.js';
 
 /** Hashed features of a text; without an embedding model it finds shared words and typos, not meaning. */
@@ -45,7 +45,7 @@ export class VectorTable {
     const wanted = featuresOf(new Int8Array(query.buffer, query.byteOffset, query.byteLength));
     let found: { row: number; cosine: number }[] = [];
     for (let from = 0; from < this.lengths.length; from += SLICE) {
-      if (from > 0) await nextTurn();
+      if (from > 0) await nextSlice();
       const worst = found.length < limit ? LEAST_COSINE : (found.at(-1)?.cosine ?? LEAST_COSINE);
       found.push(...this.slice(wanted, from, worst));
       found = found.sort((a, b) => b.cosine - a.cosine || a.row - b.row).slice(0, limit);

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Authenticator, Principal } from '../../access/access.types.js';
 import { ApiError } from '../../contract/errors.js';
-import type { Turns } from '../../collections/turns.js';
+import type { TimeSlicer } from '../../collections/time-slicer.js';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { RequestBody, setCommonHeaders } from '../../http/index.js';
@@ -32,7 +32,7 @@ export interface HttpEdgeDependencies {
   clientAddress: ClientAddress;
   idempotency: IdempotencyService;
   budget: ByteBudget;
-  turns: Turns;
+  timeSlicer: TimeSlicer;
   logger: Logger;
   rateOf(error: unknown): RateState | null;
   currentRate(call: CallContext): Promise<RateState>;
@@ -44,6 +44,7 @@ export interface HttpEdgeDependencies {
 export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
   const refusedRates = new WeakMap<object, RateState>();
   const guardStream = createStreamGuard(dependencies.authenticator);
+  const { clientAddress } = dependencies;
   /** Counts a refused key against the client's address, and attaches the address's window to the error. */
   const refusalOf = (request: IncomingMessage, error: unknown): unknown => {
     if (!(error instanceof ApiError) || error.code !== 'unauthorized') return error;
@@ -55,7 +56,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
     open(request, response, accepts = 'keys') {
       const opened = (principal: Principal): HttpCall => {
         const own = observed(request);
-        const call = new HttpCall(principal, own.requestId, { request, response });
+        const call = new HttpCall(principal, own.requestId, { request, response, clientAddress });
         guardStream(principal.keyId, response);
         own.call = call;
         return call;
@@ -76,11 +77,15 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
       }
     },
     body: (request, { principal }, rules) =>
-      new RequestBody(request, principal, { budget: dependencies.budget, turns: dependencies.turns, rules }),
+      new RequestBody(request, principal, {
+        budget: dependencies.budget,
+        timeSlicer: dependencies.timeSlicer,
+        rules,
+      }),
     requestId: (request) => observed(request).requestId,
     addCommonHeaders,
     rateOf: (error) => refusedRates.get(error as object) ?? dependencies.rateOf(error),
-    addressRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),
+    addressRate: (request) => dependencies.addressLimit.state(clientAddress(request)),
     currentRate: dependencies.currentRate,
     takeSlot: dependencies.takeSlot,
     returnSlot: dependencies.returnSlot,
@@ -88,7 +93,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
       dependencies.logger.error({ err: fault, requestId }, 'a request failed');
     },
     idempotency: dependencies.idempotency,
-    turns: dependencies.turns,
+    timeSlicer: dependencies.timeSlicer,
   };
 }
 
@@ -166,11 +171,20 @@ class HttpCall implements CallContext {
   constructor(
     readonly principal: CallContext['principal'],
     readonly requestId: string,
-    { request, response }: { request: IncomingMessage; response: ServerResponse },
+    private readonly http: {
+      request: IncomingMessage;
+      response: ServerResponse;
+      clientAddress: ClientAddress;
+    },
   ) {
+    const { request, response } = http;
     this.client = tracedClientOf(request);
     this.tagsHeader = tagsHeaderOf(request);
     this.gone = new ResponseGone(response);
+  }
+
+  address(): string {
+    return this.http.clientAddress(this.http.request);
   }
 
   get signal(): AbortSignal {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
+import { bareOutcome } from '../../metering/index.js';
 import type { Metering, Settlement, SettlementEvent } from '../../metering/metering.types.js';
 import { UpstreamError } from '../../providers/index.js';
 import { currentTraceparent } from '../../telemetry/index.js';
@@ -48,7 +49,8 @@ export function createChatSettlement(options: { metering: Metering; logger: Logg
     metering.tokenAmounts(totalTokens, tokenRate(chat.model));
 
   const charge = async (chat: AdmittedChat, completionTokens: number): Promise<void> => {
-    await metering.settle(chat.operationId, amountsOf(chat, chat.promptTokens + completionTokens));
+    const amounts = amountsOf(chat, chat.promptTokens + completionTokens);
+    await metering.settle(chat.operationId, { amounts, outcome: bareOutcome('cancelled') });
   };
 
   return {
@@ -69,15 +71,14 @@ export function createChatSettlement(options: { metering: Metering; logger: Logg
         traceparent: currentTraceparent(),
       };
       const amounts = amountsOf(chat, tokens.total);
-      return unseen
-        ? metering.settleUnseen(chat.operationId, amounts, event)
-        : metering.settle(chat.operationId, amounts, event);
+      const end = { amounts, outcome: bareOutcome('succeeded'), event };
+      return unseen ? metering.settleUnseen(chat.operationId, end) : metering.settle(chat.operationId, end);
     },
     async fail(chat, error) {
       const gone = error instanceof UpstreamError && error.fault === 'aborted';
       try {
         if (gone) await charge(chat, 0);
-        else await metering.release(chat.operationId);
+        else await metering.release(chat.operationId, bareOutcome('failed', answerOfFault(error).code));
       } catch (cause) {
         logger.error({ err: cause, operationId: chat.operationId }, 'a chat call could not be settled');
       }

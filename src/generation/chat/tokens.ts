@@ -1,4 +1,4 @@
-import { turns } from '../../collections/turns.js';
+import { timeSlicer } from '../../collections/time-slicer.js';
 import { ApiError } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
 import { UpstreamError } from '../../providers/index.js';
@@ -61,15 +61,13 @@ export function countTexts(
   return tokens;
 }
 
-/** In which long answers are put together. */
-
 /** Tokens of what was delivered, each piece of it as JSON has it. */
 export async function countDelivered(literals: readonly string[], tokenizer: Tokenizer): Promise<number> {
   const joined = literals.join();
   const texts =
     joined.length <= LONG
       ? (JSON.parse(`[${joined}]`) as string[])
-      : await turns.map(literals, (literal) => JSON.parse(literal) as string);
+      : await timeSlicer.map(literals, (literal) => JSON.parse(literal) as string);
   return await countTexts([texts.join('')], { tokenizer, limit: Number.POSITIVE_INFINITY });
 }
 

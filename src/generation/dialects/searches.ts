@@ -1,5 +1,6 @@
 import { newId } from '../../contract/ids.js';
 import { ApiError } from '../../contract/errors.js';
+import { bareOutcome } from '../../metering/index.js';
 import type { Metering } from '../../metering/metering.types.js';
 import { SearchError, WEB_SEARCH_CREDITS } from '../../search/index.js';
 import type { Search, SearchResult } from '../../search/index.js';
@@ -94,11 +95,14 @@ export class WebSearches {
       const { idempotencyKey, signal: left } = this.chat.call;
       const signal = idempotencyKey === null ? { signal: left } : {};
       const results = await search.search(query, signal);
-      const settled = await metering.settle(operationId, price);
+      const settled = await metering.settle(operationId, {
+        amounts: price,
+        outcome: bareOutcome('succeeded'),
+      });
       this.charged += settled.charged.credits ?? 0;
       return { query, results, text: textOf(results), failed: false };
     } catch (error) {
-      await metering.release(operationId);
+      await metering.release(operationId, bareOutcome('failed', 'server_error'));
       if (!(error instanceof SearchError)) throw error;
       return failed(error.message);
     }

@@ -1,6 +1,6 @@
 import type { EmbeddingModelV4Result, JSONArray, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import { endianness } from 'node:os';
-import { nextTurn } from '../../collections/turns.js';
+import { nextSlice } from '../../collections/time-slicer.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 import { abortedError, tokenCount, UpstreamError } from '../../providers/index.js';
@@ -65,7 +65,7 @@ async function dataOf(embeddings: number[][], base64: boolean): Promise<Record<s
   const data: Record<string, unknown>[] = [];
   for (const [index, vector] of embeddings.entries()) {
     data.push({ object: 'embedding', index, embedding: base64 ? toBase64(vector) : vector });
-    if (base64 && index % VECTORS === VECTORS - 1) await nextTurn();
+    if (base64 && index % VECTORS === VECTORS - 1) await nextSlice();
   }
   return data;
 }

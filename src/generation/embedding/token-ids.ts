@@ -1,4 +1,4 @@
-import { nextTurn } from '../../collections/turns.js';
+import { nextSlice } from '../../collections/time-slicer.js';
 import { invalid } from '../../contract/errors.js';
 
 /** The ids of cl100k_base: its vocabulary, and its five special tokens, which are treated as plain text. */
@@ -54,7 +54,7 @@ export async function decodeTokenIds(lists: readonly number[][]): Promise<string
       pieces.push(Buffer.from(token as string));
       if (++sinceTurn < IDS_PER_TURN) continue;
       sinceTurn = 0;
-      await nextTurn();
+      await nextSlice();
     }
     texts.push(Buffer.concat(pieces).toString('utf8'));
   }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { newId } from '../../contract/ids.js';
 import type { Amounts } from '../../contract/words.js';
-import { attributionOf } from '../../metering/index.js';
+import { attributionOf, bareOutcome } from '../../metering/index.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Attribution, Metering, OperationRequest, Settlement } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
@@ -98,15 +98,19 @@ export function createDirectCall<C extends { model: Model }, V>(
     const { value, model: answered } = await upstreams
       .ask(checked.model, signal, (provider, target) => direct.ask(provider, target, { checked, signal }))
       .catch(async (error: unknown) => {
-        await metering.release(operationId);
+        const fault = answerOfFault(error);
+        await metering.release(operationId, bareOutcome('failed', fault.code));
         if (!(error instanceof UpstreamError)) logger.error({ err: error }, `${direct.name} failed`);
-        throw answerOfFault(error);
+        throw fault;
       });
     const { answer, amounts } = await direct.made(value, { checked, answered });
     await call.madeAnswers?.keep(keptAs, { operationId, value: answer }).catch(async (lost: unknown) => {
-      await metering.release(operationId);
+      await metering.release(operationId, bareOutcome('failed', answerOfFault(lost).code));
       throw lost;
     });
-    return priced(answer, await metering.settleUnseen(operationId, amounts));
+    return priced(
+      answer,
+      await metering.settleUnseen(operationId, { amounts, outcome: bareOutcome('succeeded') }),
+    );
   };
 }

@@ -1,4 +1,4 @@
-import type { Turns } from '../../collections/turns.js';
+import type { TimeSlicer } from '../../collections/time-slicer.js';
 import type { ChatObject } from '../providers.types.js';
 import { saysEnd, SseParser } from '../openai-compatible/sse-parser.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
@@ -101,7 +101,7 @@ const PIECE_BYTES = 32 * 1024;
 /** An event stream in the place of a whole answer. @throws UpstreamError */
 export async function assembledAnswer(
   bytes: Buffer,
-  { names, turns }: { names: readonly string[]; turns: Turns },
+  { names, timeSlicer }: { names: readonly string[]; timeSlicer: TimeSlicer },
 ): Promise<ChatObject> {
   const assembled = new AssembledAnswer(names);
   let isEnded = false;
@@ -111,7 +111,7 @@ export async function assembledAnswer(
     else assembled.take(isFaultName(name) ? errorChunk(data) : data);
   });
   let at = 0;
-  const reading = turns.run((until) => {
+  const reading = timeSlicer.run((until) => {
     do parser.push(bytes.subarray(at, (at += PIECE_BYTES)));
     while (at < bytes.length && performance.now() < until);
     return at >= bytes.length;

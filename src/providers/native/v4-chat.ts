@@ -7,7 +7,7 @@ import type {
 } from '@ai-sdk/provider';
 import type { Egress } from '../../egress/index.js';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
-import { turns } from '../../collections/turns.js';
+import { timeSlicer } from '../../collections/time-slicer.js';
 import { writeJson } from '../../text/write-json.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { AssembledAnswer } from '../convention/assembled.js';
@@ -39,8 +39,6 @@ export interface V4ChatOptions {
   /** Downloads images that the provider does not download itself. */
   egress?: Egress | undefined;
 }
-
-/** In which long answers are written. */
 
 function messageOf(content: readonly LanguageModelV4Content[], kind: string): Record<string, unknown> {
   const joined = (type: 'text' | 'reasoning'): string =>
@@ -93,7 +91,7 @@ async function answerOf(
     ],
     ...(usage === null ? {} : { usage }),
   };
-  return { text: String(await writeJson(parsed, turns)), parsed };
+  return { text: String(await writeJson(parsed, timeSlicer)), parsed };
 }
 
 /** Converts a call to the AI SDK's options for this provider. @throws UpstreamError rejected */
@@ -181,8 +179,8 @@ function oneChunk({ parsed }: ChatAnswer): ChatChunks {
     async next() {
       const piece = pieces?.next();
       if (piece === undefined || piece.done === true) return null;
-      await turns.run(() => true);
-      return String(await writeJson(piece.value, turns));
+      await timeSlicer.run(() => true);
+      return String(await writeJson(piece.value, timeSlicer));
     },
     cancel: () => void (pieces = null),
   };

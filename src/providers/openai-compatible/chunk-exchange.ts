@@ -36,8 +36,8 @@ export class ChunkExchange extends StreamExchange<string> implements ChatChunks 
     const transport = this.transport as StreamTransport;
     const piece = this.pieces?.next();
     if (piece !== undefined && piece.done !== true) {
-      await transport.turns.run(() => true);
-      return String(await writeJson(piece.value, transport.turns));
+      await transport.timeSlicer.run(() => true);
+      return String(await writeJson(piece.value, transport.timeSlicer));
     }
     this.pieces = null;
     const raw = await super.next();
@@ -52,9 +52,9 @@ export class ChunkExchange extends StreamExchange<string> implements ChatChunks 
     const chunk = chunkOfAnswer(await transport.readAnswer(bytes));
     if (chunk === null) return false;
     for (const piece of inPieces(chunk)) {
-      this.give(String(await writeJson(piece, transport.turns)));
+      this.give(String(await writeJson(piece, transport.timeSlicer)));
       // Each piece is read, counted and sent on before the next.
-      await transport.turns.run(() => true);
+      await transport.timeSlicer.run(() => true);
     }
     return true;
   }

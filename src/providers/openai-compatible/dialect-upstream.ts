@@ -145,10 +145,10 @@ export function createDialectProvider(
   const stream = async (call: NativeCall): Promise<NativeEvents> => {
     const dispatch: Transport['dispatch'] = (path, body, { handler, ...handling }) =>
       transport.dispatch(path, body, { ...handling, handler: reading(handler) });
-    const { turns } = transport;
+    const { timeSlicer } = transport;
     const readAnswer: Transport['readAnswer'] = (bytes) => transport.readAnswer(bytes);
     const events = new EventExchange(call.signal, { secrets: transport.secrets, wire });
-    return await events.open({ dispatch, turns, readAnswer }, await request(call, true));
+    return await events.open({ dispatch, timeSlicer, readAnswer }, await request(call, true));
   };
   return {
     ...(door === undefined ? {} : { speaks: (modelId) => door.speaks(modelId) }),

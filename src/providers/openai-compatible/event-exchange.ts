@@ -54,7 +54,7 @@ export class EventExchange extends StreamExchange<NativeEvent> implements Native
   protected async onWhole(bytes: Buffer, transport: StreamTransport): Promise<boolean> {
     const parsed = await transport.readAnswer(bytes);
     if (!isFields(parsed) || !(this.wire.isWhole(parsed) || parsed['error'] != null)) return false;
-    const data = String(await writeJson(parsed, transport.turns));
+    const data = String(await writeJson(parsed, transport.timeSlicer));
     this.give({ name: this.wire.isWhole(parsed) ? WHOLE : 'error', data });
     return true;
   }

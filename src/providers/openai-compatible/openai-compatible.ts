@@ -1,4 +1,4 @@
-import type { Turns } from '../../collections/turns.js';
+import type { TimeSlicer } from '../../collections/time-slicer.js';
 import { isLongToRead } from '../../text/read-json.js';
 import { writeJson } from '../../text/write-json.js';
 import type {
@@ -29,11 +29,14 @@ interface Spelling {
   stream: boolean;
   dialect: ChatDialect | undefined;
   without: LeftOut;
-  turns: Turns;
+  timeSlicer: TimeSlicer;
 }
 
 /** The body as the upstream gets it: its own model name, the reserved cap in its spelling, usage always asked for. */
-function bodyOf(call: ChatCall, { stream, dialect, without, turns }: Spelling): string | Promise<Buffer> {
+function bodyOf(
+  call: ChatCall,
+  { stream, dialect, without, timeSlicer }: Spelling,
+): string | Promise<Buffer> {
   const body = {
     ...call.body,
     model: call.modelId,
@@ -41,7 +44,7 @@ function bodyOf(call: ChatCall, { stream, dialect, without, turns }: Spelling): 
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   };
   const left = fieldsWithout(body, without);
-  return writeJson(dialect === undefined ? left : dialect(left), turns);
+  return writeJson(dialect === undefined ? left : dialect(left), timeSlicer);
 }
 
 /** What an upstream spells otherwise than the convention, or refuses: changes the body as it is about to be sent. */
@@ -49,14 +52,14 @@ export type ChatDialect = (body: ChatBody & { model: string }) => Record<string,
 
 /** By what it is, whatever its headers call it: some upstreams always stream. */
 async function parseAnswer(bytes: Buffer, body: ChatBody, transport: Transport): Promise<ChatAnswer> {
-  const { turns } = transport;
+  const { timeSlicer } = transport;
   if (isEventStream(textOf(bytes.subarray(0, BEGINNING_BYTES)))) {
-    const answer = await assembledAnswer(bytes, { names: toolNames(body), turns });
-    return { text: String(await writeJson(answer, turns)), parsed: answer };
+    const answer = await assembledAnswer(bytes, { names: toolNames(body), timeSlicer });
+    return { text: String(await writeJson(answer, timeSlicer)), parsed: answer };
   }
   const answer = answerOf(bytes, await transport.readAnswer(bytes));
   // A text of megabytes was made of the bytes, and is about to be written: not in one go.
-  if (isLongToRead(bytes)) await turns.run(() => true);
+  if (isLongToRead(bytes)) await timeSlicer.run(() => true);
   return answer;
 }
 
@@ -94,7 +97,7 @@ export function createOpenAiCompatibleChat(
           .postForBytes(CHAT_PATH, body, { signal })
           .then((bytes) => parseAnswer(bytes, call.body, transport));
       return refused.send(asked(call), (without) => {
-        const body = bodyOf(call, { stream: false, dialect, without, turns: transport.turns });
+        const body = bodyOf(call, { stream: false, dialect, without, timeSlicer: transport.timeSlicer });
         return body instanceof Promise ? body.then(post) : post(body);
       });
     },
@@ -102,7 +105,7 @@ export function createOpenAiCompatibleChat(
       const open = (body: string | Buffer): Promise<ChatChunks> =>
         new ChunkExchange(call.signal, transport.secrets).open(transport, { path: CHAT_PATH, body });
       return refused.send(asked(call), (without) => {
-        const body = bodyOf(call, { stream: true, dialect, without, turns: transport.turns });
+        const body = bodyOf(call, { stream: true, dialect, without, timeSlicer: transport.timeSlicer });
         return body instanceof Promise ? body.then(open) : open(body);
       });
     },

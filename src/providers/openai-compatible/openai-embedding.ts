@@ -1,5 +1,5 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
-import type { Turns } from '../../collections/turns.js';
+import type { TimeSlicer } from '../../collections/time-slicer.js';
 import { RefusedFields } from './optional-fields.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer } from './upstream-errors.js';
@@ -26,14 +26,14 @@ function vectorOf(embedding: unknown): number[] {
 /** One vector after the other, and others' work between them. */
 async function read(
   parsed: Answer | null,
-  { wanted, turns }: { wanted: number; turns: Turns },
+  { wanted, timeSlicer }: { wanted: number; timeSlicer: TimeSlicer },
 ): Promise<{ embeddings: number[][]; tokens: number | null }> {
   if (!Array.isArray(parsed?.data) || parsed.data.length !== wanted)
     throw brokenAnswer('another number of embeddings');
   const ordered = parsed.data.toSorted((a, b) => Number(a.index ?? 0) - Number(b.index ?? 0));
   const tokens = parsed.usage?.prompt_tokens ?? parsed.usage?.total_tokens;
   return {
-    embeddings: await turns.map(ordered, (item) => vectorOf(item.embedding)),
+    embeddings: await timeSlicer.map(ordered, (item) => vectorOf(item.embedding)),
     tokens: typeof tokens === 'number' && tokens >= 0 ? tokens : null,
   };
 }
@@ -67,7 +67,7 @@ export function createOpenAiCompatibleEmbedding(options: {
       });
       const answer = await read((await transport.readAnswer(bytes)) as Answer | null, {
         wanted: values.length,
-        turns: transport.turns,
+        timeSlicer: transport.timeSlicer,
       });
       return {
         embeddings: answer.embeddings,

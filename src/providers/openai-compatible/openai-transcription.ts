@@ -5,7 +5,7 @@ import type {
   TranscriptionCall,
   SttModel,
 } from '../stt.types.js';
-import type { Turns } from '../../collections/turns.js';
+import type { TimeSlicer } from '../../collections/time-slicer.js';
 import { languageCode } from './language-codes.js';
 import { multipartOf } from './multipart.js';
 import { keyWithout } from './optional-fields.js';
@@ -54,7 +54,7 @@ export function createOpenAiCompatibleTranscription({
           idempotencyKey: keyWithout(call.orders?.key, without),
         }),
       );
-      return await read(await transport.readAnswer(bytes), call, transport.turns);
+      return await read(await transport.readAnswer(bytes), call, transport.timeSlicer);
     },
   };
 }
@@ -100,19 +100,23 @@ function formOf(
   return multipartOf(sent, [{ name: 'file', filename, contentType: call.mediaType, bytes: call.audio }]);
 }
 
-async function read(parsed: unknown, call: TranscriptionCall, turns: Turns): Promise<Transcription> {
+async function read(
+  parsed: unknown,
+  call: TranscriptionCall,
+  timeSlicer: TimeSlicer,
+): Promise<Transcription> {
   if (typeof parsed !== 'object' || parsed === null || typeof (parsed as Fields)['text'] !== 'string')
     throw brokenAnswer('no transcript');
   const answer = parsed as Fields & { text: string };
   const whole = answer.text.trim();
   const listed = fieldsIn(answer['segments']);
   checkCount([answer['words'], listed, ...listed.map((segment) => segment['words'])], call);
-  const words = call.words ? await wordsOf(answer['words'], turns) : null;
+  const words = call.words ? await wordsOf(answer['words'], timeSlicer) : null;
   const speakers = new Map<string, string>();
-  const shares = words === null ? null : await sharesOf(words, listed, turns);
+  const shares = words === null ? null : await sharesOf(words, listed, timeSlicer);
   // Some tell the words of each segment in it.
-  const own = call.words && shares === null ? await ownWords(listed, turns) : null;
-  const segments = await turns.map(listed, (segment, index): TranscribedSegment => {
+  const own = call.words && shares === null ? await ownWords(listed, timeSlicer) : null;
+  const segments = await timeSlicer.map(listed, (segment, index): TranscribedSegment => {
     const { start, end, text: said, speaker } = segment;
     return {
       start: Number(start ?? 0),
@@ -157,18 +161,18 @@ function fieldsIn(list: unknown): Fields[] {
     : [];
 }
 
-async function wordsOf(words: unknown, turns: Turns): Promise<TranscribedWord[] | null> {
+async function wordsOf(words: unknown, timeSlicer: TimeSlicer): Promise<TranscribedWord[] | null> {
   if (!Array.isArray(words)) return null;
-  return await turns.map(fieldsIn(words), ({ word, start, end }) => ({
+  return await timeSlicer.map(fieldsIn(words), ({ word, start, end }) => ({
     word: textIn(word),
     start: Number(start ?? 0),
     end: Number(end ?? 0),
   }));
 }
 
-async function ownWords(segments: Fields[], turns: Turns): Promise<(TranscribedWord[] | null)[]> {
+async function ownWords(segments: Fields[], timeSlicer: TimeSlicer): Promise<(TranscribedWord[] | null)[]> {
   const words: (TranscribedWord[] | null)[] = [];
-  for (const segment of segments) words.push(await wordsOf(segment['words'], turns));
+  for (const segment of segments) words.push(await wordsOf(segment['words'], timeSlicer));
   return words;
 }
 

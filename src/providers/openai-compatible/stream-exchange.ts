@@ -24,7 +24,7 @@ interface Waiter<T> {
 }
 
 /** What a stream needs of its upstream's connections. */
-export type StreamTransport = Pick<Transport, 'dispatch' | 'turns' | 'readAnswer'>;
+export type StreamTransport = Pick<Transport, 'dispatch' | 'timeSlicer' | 'readAnswer'>;
 
 /** What is sent to open a stream. */
 export interface StreamRequest {
@@ -71,7 +71,7 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
 
   /** An event of the stream; it calls {@link give} or {@link finish}. */
   protected abstract onEvent(data: string, name: string): void;
-  /** An answer that came in one piece, long ones read in turns; false where it is none. @throws UpstreamError */
+  /** An answer that came in one piece, long ones read in slices; false if it is none. @throws UpstreamError */
   protected abstract onWhole(bytes: Buffer, transport: StreamTransport): Promise<boolean>;
 
   /** Sends the request and waits for the first event. @throws UpstreamError */
@@ -168,7 +168,7 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
     this.whole = null;
     try {
       const transport = this.transport as StreamTransport;
-      const isAnswer = await this.onWhole(await joinBytes(parts, transport.turns), transport);
+      const isAnswer = await this.onWhole(await joinBytes(parts, transport.timeSlicer), transport);
       if (isAnswer) this.finish();
       else this.fail(brokenAnswer('no stream'));
     } catch (error) {

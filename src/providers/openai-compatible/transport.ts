@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
-import { turns, type Turns } from '../../collections/turns.js';
+import { timeSlicer, type TimeSlicer } from '../../collections/time-slicer.js';
 import { withoutEnding } from '../../text/characters.js';
 import { joinBytes } from '../../text/join-bytes.js';
 import { readJson } from '../../text/read-json.js';
@@ -73,8 +73,8 @@ export class Transport {
   private readonly query: string;
   private readonly headers: string[];
   readonly secrets: readonly string[];
-  /** In which long bodies are written, and long answers read. */
-  readonly turns = turns;
+  /** Writes long bodies and reads long answers in time slices. */
+  readonly timeSlicer = timeSlicer;
   /** Of the upstream's base address. */
   readonly origin: string;
 
@@ -116,7 +116,7 @@ export class Transport {
   /** What an answer says: a long one is read in slices. @throws UpstreamError for what is no JSON */
   async readAnswer(bytes: Buffer): Promise<unknown> {
     try {
-      return await readJson(bytes, this.turns);
+      return await readJson(bytes, this.timeSlicer);
     } catch {
       throw brokenAnswer('broken JSON');
     }
@@ -140,7 +140,7 @@ export class Transport {
         signal,
         secrets: this.secrets,
         keyed,
-        turns: this.turns,
+        timeSlicer: this.timeSlicer,
       });
       const isJson = typeof body === 'string' || Buffer.isBuffer(body);
       if (isJson && !keyed && accept === undefined)
@@ -200,7 +200,7 @@ export class Transport {
       if (signal?.aborted) throw abortedError();
       throw errorOfConnection(error instanceof Error ? error : new Error(String(error)), false);
     }
-    if (status === 200) return await joinBytes(chunks, this.turns);
+    if (status === 200) return await joinBytes(chunks, this.timeSlicer);
     throw unreadableFile(status);
   }
 
@@ -244,7 +244,7 @@ interface WholeExchangeOptions {
   signal: LightAbortSignal | undefined;
   secrets: readonly string[];
   keyed: boolean;
-  turns: Turns;
+  timeSlicer: TimeSlicer;
 }
 
 /** Reads one answer whole. One object with one closure: it stands on the hot path. */
@@ -308,7 +308,7 @@ class WholeExchange implements Dispatcher.DispatchHandler {
     this.options.signal?.removeEventListener('abort', this.onAbort);
     if (this.status >= 200 && this.status < 300)
       this.options.resolve(
-        this.chunks.length === 1 ? this.chunks[0]! : joinBytes(this.chunks, this.options.turns),
+        this.chunks.length === 1 ? this.chunks[0]! : joinBytes(this.chunks, this.options.timeSlicer),
       );
     else this.options.reject(this.statusError(this.text()));
   }

@@ -1,4 +1,4 @@
-import type { Turns } from '../../collections/turns.js';
+import type { TimeSlicer } from '../../collections/time-slicer.js';
 import type { TranscribedWord } from '../stt.types.js';
 
 /** Further than this a word's next place in a text is another one of the same letters. */
@@ -30,14 +30,14 @@ interface Spans {
 export async function sharesOf(
   words: TranscribedWord[],
   segments: Record<string, unknown>[],
-  turns: Turns,
+  timeSlicer: TimeSlicer,
 ): Promise<TranscribedWord[][]> {
-  const spans = await turns.map(segments, ({ start, end, text }, index): Span => {
+  const spans = await timeSlicer.map(segments, ({ start, end, text }, index): Span => {
     const said = typeof text === 'string' ? text.toLowerCase() : '';
     return { from: Number(start ?? 0), to: Number(end ?? 0), text: said, told: 0, index, words: [] };
   });
   const timed = spansByTime(spans);
-  await turns.map(words, (word) => {
+  await timeSlicer.map(words, (word) => {
     const said = word.word.trim().toLowerCase();
     const span = saidIn(nearest(timed, (word.start + word.end) / 2), said);
     if (span === undefined) return;

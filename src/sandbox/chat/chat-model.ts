@@ -1,4 +1,4 @@
-import { nextTurn } from '../../collections/turns.js';
+import { nextSlice } from '../../collections/time-slicer.js';
 import { ApiError } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
 import { UpstreamError } from '../../providers/providers.types.js';
@@ -137,7 +137,7 @@ class SandboxChunks implements ChatChunks {
   private async piece(at: number): Promise<string> {
     const ms = this.answer.prompt.directive.chunkMs ?? 0;
     if (ms > 0) await this.wait(ms);
-    else if (at % BURST === BURST - 1) await nextTurn();
+    else if (at % BURST === BURST - 1) await nextSlice();
     const piece = this.answer.pieces[at] as Piece;
     if (this.answer.tool)
       return this.chunk({ tool_calls: [{ index: 0, function: { arguments: piece.text } }] }, {});

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../collections/turns.js';
+import { nextSlice } from '../../collections/time-slicer.js';
 import type { Random } from '../random.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 
@@ -102,7 +102,7 @@ export async function cut(
     if (used + piece.tokens > max) return { pieces: kept, finish: 'length' };
     used += piece.tokens;
     kept.push(piece);
-    if (kept.length % burst === 0) await nextTurn();
+    if (kept.length % burst === 0) await nextSlice();
     if (longest === 0) continue;
     tail += piece.text;
     const found = looked.map((stop) => tail.indexOf(stop)).filter((at) => at !== -1);
