@@ -26,6 +26,9 @@
 \ir current/metering/buckets.sql
 \ir current/metering/balances.sql
 \ir current/metering/usage_ledger.sql
+\ir current/metering/usage_folds.sql
+\ir current/metering/usage_cells.sql
+\ir current/metering/usage_rollups.sql
 \ir current/metering/rate_windows.sql
 \ir current/metering/processes.sql
 \ir current/metering/balance_figures.sql
@@ -42,6 +45,8 @@
 \ir current/metering/take_back.sql
 \ir current/metering/quota.sql
 \ir current/metering/process_leases.sql
+\ir current/metering/usage_group.sql
+\ir current/metering/usage_fold.sql
 
 \ir current/idempotency/idempotency_keys.sql
 \ir current/idempotency/begin.sql

@@ -108,7 +108,7 @@ DECLARE
   begins timestamptz := 'epoch';
   kept bigint := 0;
   folded bigint := 0;
-  some int;
+  taken int;
 BEGIN
   INSERT INTO usage_folds (org_id) VALUES (p_org) ON CONFLICT DO NOTHING;
   SELECT * INTO STRICT f FROM usage_folds c WHERE c.org_id = p_org FOR UPDATE;
@@ -127,9 +127,9 @@ BEGIN
   UPDATE usage_folds c SET sequence = kept, folded_at = begins, halves_until = least(f.halves_until, date_bin('30 minutes', begins, 'epoch')),
     days_until = least(f.days_until, date_bin('1 day', begins, 'epoch')) WHERE c.org_id = p_org;
   LOOP
-    some := penstock_usage_fold(p_org, 50000);
-    EXIT WHEN some = 0;
-    folded := folded + some;
+    taken := penstock_usage_fold(p_org, 50000);
+    EXIT WHEN taken = 0;
+    folded := folded + taken;
   END LOOP;
   WHILE penstock_usage_group(p_org) LOOP
   END LOOP;
