@@ -939,8 +939,7 @@ CREATE TABLE usage_rollups (
   agent_runs bigint NOT NULL,
   CONSTRAINT usage_rollups_level_check CHECK ((level = ANY (ARRAY[1, 2])))
 );
-CREATE INDEX usage_rollups_by_end_user ON public.usage_rollups USING btree (org_id, end_user, level, dims, start) WHERE (end_user IS NOT NULL);
-CREATE INDEX usage_rollups_by_start ON public.usage_rollups USING btree (org_id, level, dims, start);
+CREATE INDEX usage_rollups_by_start ON public.usage_rollups USING btree (org_id, level, dims, start, model, provider, key_id, operation, status, tag, end_user);
 ALTER TABLE usage_rollups ENABLE ROW LEVEL SECURITY;
 ALTER TABLE usage_rollups FORCE ROW LEVEL SECURITY;
 CREATE POLICY usage_rollups_system ON usage_rollups FOR ALL TO penstock_system USING (true) WITH CHECK (true);
@@ -2230,7 +2229,7 @@ CREATE OR REPLACE FUNCTION public.penstock_latency_digit(p_ms integer)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  SELECT ('1e' || 12 * CASE WHEN p_ms <= 1 THEN 0 ELSE least(ceil(ln(p_ms::float8) / ln(1.09::float8))::int, 230) END)::numeric
+  SELECT ('1e' || 12 * CASE WHEN p_ms <= 1 THEN 0 WHEN p_ms > 1 THEN least(ceil(ln(p_ms::float8) / ln(1.1::float8))::int, 220) END)::numeric
 $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_leases_release(p_table regclass, p_channel text, p_worker text, p_ids text[], p_fences integer[])
@@ -3127,6 +3126,8 @@ $function$;
 CREATE OR REPLACE FUNCTION public.penstock_usage_fold(p_org text, p_most integer)
  RETURNS integer
  LANGUAGE plpgsql
+ SET work_mem TO '64MB'
+ SET jit TO 'off'
 AS $function$
 DECLARE
   f usage_folds;
@@ -3212,6 +3213,8 @@ END $function$;
 CREATE OR REPLACE FUNCTION public.penstock_usage_group_cells(p_org text, p_level integer, p_from timestamp with time zone, p_until timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
+ SET work_mem TO '64MB'
+ SET jit TO 'off'
 AS $function$
 DECLARE
   s record := penstock_usage_sums();
@@ -3246,6 +3249,8 @@ END $function$;
 CREATE OR REPLACE FUNCTION public.penstock_usage_group_days(p_org text, p_from timestamp with time zone, p_until timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
+ SET work_mem TO '64MB'
+ SET jit TO 'off'
 AS $function$
 DECLARE
   s record := penstock_usage_sums();
@@ -3262,6 +3267,8 @@ END $function$;
 CREATE OR REPLACE FUNCTION public.penstock_usage_merge(p_org text, p_from timestamp with time zone, p_until timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
+ SET work_mem TO '64MB'
+ SET jit TO 'off'
 AS $function$
 DECLARE
   s record := penstock_usage_sums();

@@ -30,6 +30,7 @@ import {
   type JobHandler,
 } from '../jobs/index.js';
 import { createStreamLimits } from '../metering/index.js';
+import { createUsage } from '../usage/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
 import { createSecretBox, createWebhookService } from '../webhooks/index.js';
@@ -93,6 +94,7 @@ export async function compose(
     plans,
     authenticator,
     metering,
+    usage: createUsage({ database }),
     streams: createStreamLimits(),
     files,
     storage,

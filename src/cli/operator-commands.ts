@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { UsageRecord } from '../metering/index.js';
+import type { UsageRecord } from '../usage/index.js';
 import { print, toUsageAnswer } from './answer.js';
 import { parseLetterId, parseTime } from './arguments.js';
 import type { Session } from './session.js';
@@ -7,16 +7,16 @@ import type { Session } from './session.js';
 const PAGE = 1000;
 
 async function allUsage(
-  { metering }: Session,
+  { usage }: Session,
   orgId: string,
   since: Date | undefined,
 ): Promise<UsageRecord[]> {
   const records: UsageRecord[] = [];
   for (let after: string | undefined; ;) {
-    const page = await metering.usageRecords({
+    const page = await usage.records({
       orgId,
       first: PAGE,
-      ...(since === undefined ? {} : { since }),
+      ...(since === undefined ? {} : { filter: { since } }),
       ...(after === undefined ? {} : { after }),
     });
     records.push(...page.nodes);

@@ -25,6 +25,8 @@ import type { Storage } from '../files/index.js';
 import { newId } from '../contract/ids.js';
 import { createMetering } from '../metering/index.js';
 import type { Metering } from '../metering/index.js';
+import { createUsage } from '../usage/index.js';
+import type { Usage } from '../usage/index.js';
 
 /** What a command works with: the same services as a server's, on the same database, which may have a server beside it or none. */
 export interface Session {
@@ -37,6 +39,7 @@ export interface Session {
   members: MemberService;
   people: PeopleService;
   metering: Metering;
+  usage: Usage;
   storage: Storage;
 }
 
@@ -55,6 +58,7 @@ function createServices(database: Database, plans: PlanCatalogue, logger: Logger
     members: createMemberService({ database }),
     people: createPeopleService({ database }),
     storage: createStorage(database),
+    usage: createUsage({ database }),
     metering: createMetering({
       database,
       plans,

@@ -2,7 +2,7 @@
 -- each row counts once, whoever is killed meanwhile. Answers how many rows it took; 0 also where another process is at it.
 --
 -- Numbers are given under the lock of the organisation's balance: whoever sees one sees all before it.
-CREATE OR REPLACE FUNCTION penstock_usage_fold(p_org text, p_most int) RETURNS int LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION penstock_usage_fold(p_org text, p_most int) RETURNS int LANGUAGE plpgsql SET work_mem = '64MB' SET jit = off AS $$
 DECLARE
   f usage_folds;
   names CONSTANT text := (penstock_usage_sums()).names;

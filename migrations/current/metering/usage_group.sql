@@ -10,16 +10,16 @@ CREATE OR REPLACE FUNCTION penstock_usage_sums(OUT names text, OUT sums text) LA
 $$;
 
 -- A latency as a histogram in one number: twelve decimal digits for each bucket, so that sums of such numbers add the counts
--- up. Bucket n holds what is over 1.09^(n-1) ms and at most 1.09^n; src/usage/latency.ts reads it.
+-- up; null of null. Bucket n holds what is over 1.1^(n-1) ms and at most 1.1^n; src/usage/latency.ts reads it.
 CREATE OR REPLACE FUNCTION penstock_latency_digit(p_ms int) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
-  SELECT ('1e' || 12 * CASE WHEN p_ms <= 1 THEN 0 ELSE least(ceil(ln(p_ms::float8) / ln(1.09::float8))::int, 230) END)::numeric
+  SELECT ('1e' || 12 * CASE WHEN p_ms <= 1 THEN 0 WHEN p_ms > 1 THEN least(ceil(ln(p_ms::float8) / ln(1.1::float8))::int, 220) END)::numeric
 $$;
 
 -- Adds the cells from `p_from` to before `p_until` up by the grouping sets of level 1 (half hours), or by those that days have
 -- beyond (pairs with an end user). Their rollups are not there yet. A GROUPING of a level has a bit for each column that is
 -- summed over; the bits of `dims` are the others.
 CREATE OR REPLACE FUNCTION penstock_usage_group_cells(p_org text, p_level int, p_from timestamptz, p_until timestamptz) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET work_mem = '64MB' SET jit = off AS $$
 DECLARE
   s record := penstock_usage_sums();
   step CONSTANT interval := CASE p_level WHEN 1 THEN interval '30 minutes' ELSE interval '1 day' END;
@@ -51,7 +51,7 @@ BEGIN
 END $$;
 
 -- Adds up whole days: what half hours have from those, the rest from the cells.
-CREATE OR REPLACE FUNCTION penstock_usage_group_days(p_org text, p_from timestamptz, p_until timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION penstock_usage_group_days(p_org text, p_from timestamptz, p_until timestamptz) RETURNS void LANGUAGE plpgsql SET work_mem = '64MB' SET jit = off AS $$
 DECLARE
   s record := penstock_usage_sums();
 BEGIN
@@ -65,7 +65,7 @@ BEGIN
 END $$;
 
 -- Puts the rows of one cell, of several folds, together.
-CREATE OR REPLACE FUNCTION penstock_usage_merge(p_org text, p_from timestamptz, p_until timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION penstock_usage_merge(p_org text, p_from timestamptz, p_until timestamptz) RETURNS void LANGUAGE plpgsql SET work_mem = '64MB' SET jit = off AS $$
 DECLARE
   s record := penstock_usage_sums();
 BEGIN

@@ -34,8 +34,9 @@ CREATE TABLE usage_rollups (
   music_tracks bigint NOT NULL,
   agent_runs bigint NOT NULL
 );
-CREATE INDEX usage_rollups_by_start ON usage_rollups (org_id, level, dims, start);
-CREATE INDEX usage_rollups_by_end_user ON usage_rollups (org_id, end_user, level, dims, start) WHERE end_user IS NOT NULL;
+-- A reading names a level, `dims` and a time, and may filter by either dimension: PostgreSQL skips from one time to the next.
+CREATE INDEX usage_rollups_by_start ON usage_rollups
+  (org_id, level, dims, start, model, provider, key_id, operation, status, tag, end_user);
 
 ALTER TABLE usage_rollups ENABLE ROW LEVEL SECURITY;
 ALTER TABLE usage_rollups FORCE ROW LEVEL SECURITY;
