@@ -29,6 +29,9 @@
 \ir current/metering/usage_folds.sql
 \ir current/metering/usage_cells.sql
 \ir current/metering/usage_rollups.sql
+\ir current/metering/budgets.sql
+\ir current/metering/budget_counters.sql
+\ir current/metering/budget_figures.sql
 \ir current/metering/rate_windows.sql
 \ir current/metering/processes.sql
 \ir current/metering/balance_figures.sql

@@ -31,6 +31,7 @@ import {
 } from '../jobs/index.js';
 import { createStreamLimits } from '../metering/index.js';
 import { createUsage } from '../usage/index.js';
+import { createBudgetService, createStreamLimits } from '../metering/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
 import { createSecretBox, createWebhookService } from '../webhooks/index.js';
@@ -95,6 +96,7 @@ export async function compose(
     authenticator,
     metering,
     usage: createUsage({ database }),
+    budgets: createBudgetService({ database }),
     streams: createStreamLimits(),
     files,
     storage,
