@@ -84,11 +84,16 @@ export const ResponseStatus = words('ResponseStatus', RESPONSE_STATUSES, 'The st
   failed: 'The response broke off.',
   cancelled: 'The response was cancelled, or its reader left.',
 });
-export const OperationStatus = words('OperationStatus', OPERATION_STATUSES, 'How a metered operation ended.', {
-  succeeded: 'The operation was done.',
-  failed: 'The operation failed. What it delivered until then is charged.',
-  cancelled: 'The caller left, or cancelled it. What it delivered until then is charged.',
-});
+export const OperationStatus = words(
+  'OperationStatus',
+  OPERATION_STATUSES,
+  'How a metered operation ended.',
+  {
+    succeeded: 'The operation was done.',
+    failed: 'The operation failed. What it delivered until then is charged.',
+    cancelled: 'The caller left, or cancelled it. What it delivered until then is charged.',
+  },
+);
 export const UsageDimension = words('UsageDimension', USAGE_DIMENSIONS, 'What a usage summary groups by.', {
   model: 'The model that was asked for.',
   provider: 'The provider of the model that answered.',

@@ -11,7 +11,7 @@ import { requireScope, Scope } from '../guard.js';
 import { JobType } from '../job/job.type.js';
 import { parseResponse } from '../response/response.shape.js';
 import { Response } from '../response/response.type.js';
-import { SafeInt } from '../scalars.js';
+import { DateTime, SafeInt } from '../scalars.js';
 import { bucketAmounts, UsageKey, UsageRecordConnection, UsageRecordType } from './usage-record.type.js';
 import { UsageRecordFilterInput } from './usage.input.js';
 
@@ -37,10 +37,15 @@ export class UsageRecordResolver {
     @Ctx() { call, services }: GraphqlContext,
     @Arg('filter', () => UsageRecordFilterInput, { nullable: true, description: 'Default: all operations.' })
     given: UsageRecordFilterInput | null | undefined,
+    @Arg('since', () => DateTime, {
+      nullable: true,
+      description: 'As `since` of the filter, which comes first.',
+    })
+    since: Date | null | undefined,
     @First() first: number | null,
     @After() after: string | null | undefined,
   ): Promise<RecordPage> {
-    const filter = given ?? {};
+    const filter = { ...given, since: given?.since ?? since };
     const page = await services.usage.records({
       orgId: call.principal.orgId,
       filter,

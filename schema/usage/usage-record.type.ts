@@ -38,7 +38,8 @@ export class ClientIdentification {
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'Tokens by class. Cached input and cache writes are parts of the input, reasoning is a part of the output.',
+  description:
+    'Tokens by class. Cached input and cache writes are parts of the input, reasoning is a part of the output.',
 })
 export class UsageTokens {
   @Field(() => SafeInt, { description: 'All tokens of the prompt.' })
@@ -105,10 +106,13 @@ export class UsageRecordType {
   @Field(() => ID, { nullable: true, description: 'The run whose agent made the call, if any.' })
   parentRunId!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The end user that the call was made for, if it named one.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The end user that the call was made for, if it named one.',
+  })
   endUser!: string | null;
 
-  @Field(() => [String], { description: "The tags of the call, those of its key among them." })
+  @Field(() => [String], { description: 'The tags of the call, those of its key among them.' })
   tags!: string[];
 
   @Field(() => String, { nullable: true, description: 'Id of the model that was asked for, if any.' })

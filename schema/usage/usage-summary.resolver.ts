@@ -1,8 +1,5 @@
 import { Arg, Ctx, Query, Resolver } from 'type-graphql';
-import type {
-  UsageDimension as Dimension,
-  UsageInterval as Interval,
-} from '../../src/usage/usage.types.js';
+import type { UsageDimension as Dimension, UsageInterval as Interval } from '../../src/usage/usage.types.js';
 import type { GraphqlContext } from '../context.js';
 import { UsageDimension, UsageInterval } from '../enums.js';
 import { Scope } from '../guard.js';

@@ -6,7 +6,8 @@ import { BucketAmount, UsageTokens } from './usage-record.type.js';
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'Percentiles of the time from admission to end, in milliseconds, within 5 %; null where none was measured.',
+  description:
+    'Percentiles of the time from admission to end, in milliseconds, within 5 %; null where none was measured.',
 })
 export class UsageLatency {
   @Field(() => Float, { nullable: true, description: 'The median.' })
@@ -37,7 +38,10 @@ export class UsageSummaryRow {
   @Field(() => String, { nullable: true, description: 'The end user.' })
   endUser!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The tag; operations without tags are in the row with null.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The tag; operations without tags are in the row with null.',
+  })
   tag!: string | null;
 
   @Field(() => String, { nullable: true, description: 'The kind of operation.' })

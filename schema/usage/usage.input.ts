@@ -1,5 +1,9 @@
 import { Field, ID, InputType } from 'type-graphql';
-import type { OperationStatus as Status, UsageFilter, UsageRecordFilter } from '../../src/usage/usage.types.js';
+import type {
+  OperationStatus as Status,
+  UsageFilter,
+  UsageRecordFilter,
+} from '../../src/usage/usage.types.js';
 import { OperationStatus } from '../enums.js';
 import { DateTime } from '../scalars.js';
 
@@ -30,7 +34,8 @@ export class UsageFilterInput implements UsageFilter {
 }
 
 @InputType('UsageRecordFilter', {
-  description: 'Which records are listed: those that have one of the values of each list. At most 100 in each.',
+  description:
+    'Which records are listed: those that have one of the values of each list. At most 100 in each.',
 })
 export class UsageRecordFilterInput extends UsageFilterInput implements UsageRecordFilter {
   @Field(() => DateTime, { nullable: true, description: 'Admitted at this time or later.' })

@@ -29,7 +29,6 @@ import {
   createMovingJobs,
   type JobHandler,
 } from '../jobs/index.js';
-import { createStreamLimits } from '../metering/index.js';
 import { createUsage } from '../usage/index.js';
 import { createBudgetService, createStreamLimits } from '../metering/index.js';
 import { createSearch } from '../search/index.js';

@@ -23,8 +23,6 @@ import type { Database } from '../database/index.js';
 import { createStorage } from '../files/index.js';
 import type { Storage } from '../files/index.js';
 import { newId } from '../contract/ids.js';
-import { createMetering } from '../metering/index.js';
-import type { Metering } from '../metering/index.js';
 import { createUsage } from '../usage/index.js';
 import type { Usage } from '../usage/index.js';
 import { BudgetEntity, createBudgetService, createMetering } from '../metering/index.js';

@@ -67,12 +67,11 @@ const pairsOf = (value: object): string =>
     .map(([name, amount]) => `${name}=${String(amount)}`)
     .join(' ');
 
-const csvLine = (cells: readonly (string | number | null | object)[]): string => `${cells.map(csvCell).join(',')}\r\n`;
+const csvLine = (cells: readonly (string | number | null | object)[]): string =>
+  `${cells.map(csvCell).join(',')}\r\n`;
 
 /** The columns' names come from a record that has nothing. */
-const COLUMNS = Object.keys(
-  fieldsOf({ client: {}, amounts: {}, granted: {} } as UsageRecord),
-);
+const COLUMNS = Object.keys(fieldsOf({ client: {}, amounts: {}, granted: {} } as UsageRecord));
 
 /** @see Usage.export */
 export async function* exportRecords(

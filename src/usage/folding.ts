@@ -16,7 +16,13 @@ export interface Folding {
   close(): Promise<void>;
 }
 
-export function createFolding({ database, logger }: { database: Pick<Database, 'system'>; logger: Logger }): Folding {
+export function createFolding({
+  database,
+  logger,
+}: {
+  database: Pick<Database, 'system'>;
+  logger: Logger;
+}): Folding {
   const sql = database.system;
   let timer: NodeJS.Timeout | null = null;
   let closed = false;
@@ -43,7 +49,10 @@ export function createFolding({ database, logger }: { database: Pick<Database, '
           total += folded;
           if (more) again.push({ ...org, folds: org.folds && folded > 0 });
         } catch (error) {
-          logger.warn({ err: error, orgId: org.org_id }, 'usage could not be folded; the next look tries again');
+          logger.warn(
+            { err: error, orgId: org.org_id },
+            'usage could not be folded; the next look tries again',
+          );
         }
       }
       left = again;
@@ -53,7 +62,9 @@ export function createFolding({ database, logger }: { database: Pick<Database, '
 
   const tick = (): void => {
     running ??= fold()
-      .catch((error: unknown) => logger.warn({ err: error }, 'usage could not be folded; the next look tries again'))
+      .catch((error: unknown) =>
+        logger.warn({ err: error }, 'usage could not be folded; the next look tries again'),
+      )
       .finally(() => (running = null));
   };
   return {

@@ -113,6 +113,8 @@ export async function countRecords(
   filter: UsageRecordFilter,
 ): Promise<number> {
   const { text, values } = ledgerConditions(filter, [orgId]);
-  const [row] = await readUsage(database, (sql) => sql.query<{ count: number }>(countStatement(text), values));
+  const [row] = await readUsage(database, (sql) =>
+    sql.query<{ count: number }>(countStatement(text), values),
+  );
   return row?.count ?? 0;
 }

@@ -38,7 +38,10 @@ export interface Times {
  * The rollups that know all that is asked for, or null: then the cells do. A record with two of the tags that a filter names counts once, and
  * rollups of tags have it twice.
  */
-export function dimsOf(groupBy: readonly UsageDimension[], given: Partial<Record<FilterName, string[]>>): number | null {
+export function dimsOf(
+  groupBy: readonly UsageDimension[],
+  given: Partial<Record<FilterName, string[]>>,
+): number | null {
   const names = Object.keys(given) as FilterName[];
   const asked = new Set<UsageDimension>([...groupBy, ...names.map((name) => FILTERED[name])]);
   if (asked.size > 2) return null;
@@ -65,7 +68,10 @@ function piecesOf(from: number, until: number, levels: { step: number; whole: nu
 
 /** What is to be read for each interval, neighbours of one level as one run. Pairs with an end user have no half hours. */
 export function runsOf({ starts, since, until, halvesUntil, daysUntil }: Times, dims: number | null): Run[] {
-  const halves = { step: HALF_MS, whole: dims !== null && (dims & BITS.endUser) !== 0 && dims !== BITS.endUser ? 0 : halvesUntil };
+  const halves = {
+    step: HALF_MS,
+    whole: dims !== null && (dims & BITS.endUser) !== 0 && dims !== BITS.endUser ? 0 : halvesUntil,
+  };
   const levels = dims === null ? [] : [{ step: DAY_MS, whole: daysUntil }, halves];
   const runs: Run[] = [];
   for (const [at, start] of starts.entries()) {

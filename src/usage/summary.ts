@@ -9,9 +9,16 @@ import { checkFilter, checkRange, FILTER_NAMES } from './filter.js';
 import type { FilterName } from './filter.js';
 import { percentiles } from './latency.js';
 import { dimsOf, QUARTER_MS, runsOf } from './summary-plan.js';
-import { INTERVALS, summaryStatement, SUMS } from './usage.queries.js';
+import { INTERVALS, summaryStatement } from './usage.queries.js';
+import type { SUMS } from './usage.queries.js';
 import { USAGE_DIMENSIONS, USAGE_INTERVALS } from './usage.types.js';
-import type { OperationStatus, SummaryQuery, SummaryRow, UsageDimension, UsageInterval } from './usage.types.js';
+import type {
+  OperationStatus,
+  SummaryQuery,
+  SummaryRow,
+  UsageDimension,
+  UsageInterval,
+} from './usage.types.js';
 
 /** An answer has no more rows (beyond 13.6). */
 const MAX_ROWS = 10_000;
@@ -72,11 +79,13 @@ function checkTimeZone(name: string): string {
 /** @throws ApiError invalid_request with `param` */
 function check({ orgId, since, until, interval, groupBy, filter, timeZone }: SummaryQuery): Asked {
   checkRange(since, until);
-  if (!USAGE_INTERVALS.includes(interval)) throw invalid(`interval must be one of ${USAGE_INTERVALS.join(', ')}`, 'interval');
+  if (!USAGE_INTERVALS.includes(interval))
+    throw invalid(`interval must be one of ${USAGE_INTERVALS.join(', ')}`, 'interval');
   const dimensions = [...new Set(groupBy ?? [])];
   if (!dimensions.every((name) => USAGE_DIMENSIONS.includes(name)))
     throw invalid(`groupBy must be of ${USAGE_DIMENSIONS.join(', ')}`, 'groupBy');
-  if (dimensions.length > MAX_DIMENSIONS) throw invalid(`groupBy must name at most ${MAX_DIMENSIONS}`, 'groupBy');
+  if (dimensions.length > MAX_DIMENSIONS)
+    throw invalid(`groupBy must name at most ${MAX_DIMENSIONS}`, 'groupBy');
   const given = checkFilter(filter ?? {});
   const zone = checkTimeZone(timeZone ?? 'UTC');
   const from = Math.floor(since.getTime() / QUARTER_MS) * QUARTER_MS;
@@ -95,11 +104,24 @@ interface Intervals {
 
 async function readRows(sql: Sql, asked: Asked): Promise<{ starts: number[]; rows: Row[] }> {
   const { orgId, since, until, interval, timeZone, groupBy, given } = asked;
-  const [times] = await sql.query<Intervals>(INTERVALS, [since, until, interval, timeZone, INTERVAL[interval].step, orgId]);
+  const [times] = await sql.query<Intervals>(INTERVALS, [
+    since,
+    until,
+    interval,
+    timeZone,
+    INTERVAL[interval].step,
+    orgId,
+  ]);
   const starts = times?.starts ?? [];
   if (starts.length > MAX_ROWS) throw invalid(`The time has more than ${MAX_ROWS} intervals`, 'since');
   const dims = dimsOf(groupBy, given);
-  const bounds = { starts, since, until, halvesUntil: times?.halves_until ?? 0, daysUntil: times?.days_until ?? 0 };
+  const bounds = {
+    starts,
+    since,
+    until,
+    halvesUntil: times?.halves_until ?? 0,
+    daysUntil: times?.days_until ?? 0,
+  };
   const runs = runsOf(bounds, dims);
   const values: SqlValue[] = [
     orgId,
@@ -113,12 +135,16 @@ async function readRows(sql: Sql, asked: Asked): Promise<{ starts: number[]; row
     const list = given[name];
     if (list === undefined) continue;
     const place = ` (($${values.push(list)})::text[])`;
-    for (const kind of ['rollups', 'cells'] as const) conditions[kind] += ` AND r.${FILTER_COLUMNS[name][kind]}${place}`;
+    for (const kind of ['rollups', 'cells'] as const)
+      conditions[kind] += ` AND r.${FILTER_COLUMNS[name][kind]}${place}`;
   }
   const columns = groupBy.map((name) => COLUMNS[name]);
   const rows = await sql.query<Row>(summaryStatement({ columns, dims, conditions }, MAX_ROWS + 1), values);
   if (rows.length > MAX_ROWS)
-    throw invalid(`The answer would have more than ${MAX_ROWS} rows: choose a shorter time or a filter`, groupBy.length > 0 ? 'groupBy' : 'since');
+    throw invalid(
+      `The answer would have more than ${MAX_ROWS} rows: choose a shorter time or a filter`,
+      groupBy.length > 0 ? 'groupBy' : 'since',
+    );
   return { starts, rows };
 }
 
@@ -150,7 +176,10 @@ function toRow(row: Row, starts: readonly number[]): SummaryRow {
 }
 
 /** @see Usage.summary */
-export async function summarize(database: Pick<Database, 'transaction'>, query: SummaryQuery): Promise<SummaryRow[]> {
+export async function summarize(
+  database: Pick<Database, 'transaction'>,
+  query: SummaryQuery,
+): Promise<SummaryRow[]> {
   const asked = check(query);
   const { starts, rows } = await readUsage(database, (sql) => readRows(sql, asked));
   return timeSlicer.map(rows, (row) => toRow(row, starts));

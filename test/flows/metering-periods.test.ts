@@ -342,7 +342,11 @@ describe('usage records', () => {
     const seen: string[] = [];
     let after: string | undefined;
     do {
-      const page = await usage.records({ orgId: principal.orgId, first: 10, ...(after === undefined ? {} : { after }) });
+      const page = await usage.records({
+        orgId: principal.orgId,
+        first: 10,
+        ...(after === undefined ? {} : { after }),
+      });
       seen.push(...page.nodes.map(({ id }) => id));
       after = page.nextCursor ?? undefined;
     } while (after !== undefined);

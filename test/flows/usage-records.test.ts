@@ -25,7 +25,15 @@ const ROWS: LedgerRow[] = [
     charged: [300, 15_000, 0, 0, 0, 0, 0, 0, 0],
     parent: 'run_1',
   },
-  { settledAt: new Date(AT + 60_000), kind: 'image', provider: 'other', status: 'failed', errorCode: 'server_error', state: 'released', costNano: '0' },
+  {
+    settledAt: new Date(AT + 60_000),
+    kind: 'image',
+    provider: 'other',
+    status: 'failed',
+    errorCode: 'server_error',
+    state: 'released',
+    costNano: '0',
+  },
   { settledAt: new Date(AT + 120_000), status: 'cancelled', endUser: 'bob', tags: ['red'], costNano: null },
 ];
 
@@ -33,7 +41,10 @@ beforeAll(async () => {
   server = await startPenstock();
   org = await server.createOrg();
   // The first call opens the balance; its row is not what the tests are about.
-  await server.rest('POST', '/embeddings', { key: org.key, body: { input: 'a', model: 'sandbox/embedding' } });
+  await server.rest('POST', '/embeddings', {
+    key: org.key,
+    body: { input: 'a', model: 'sandbox/embedding' },
+  });
   await server.installation.sql('DELETE FROM usage_ledger WHERE org_id = $1', [org.orgId]);
   await writeLedger(
     server.services.database,
@@ -103,14 +114,28 @@ describe('a record of usage', () => {
       'mutation { createResponse(input: {model: "sandbox/chat-basic", input: "Hello"}) { id } }',
       { key: org.key },
     );
-    const { nodes = [] } = await records<{ operation: string; key: object; job: { id: string } | null; response: object | null }>(
+    const { nodes = [] } = await records<{
+      operation: string;
+      key: object;
+      job: { id: string } | null;
+      response: object | null;
+    }>(
       `{since: "${new Date(Date.now() - 600_000).toISOString()}", operations: ["image", "chat"]}`,
       'operation key { id name } job { id tool } run { id } response { id outputText }',
     );
     const byOperation = new Map(nodes.map((node) => [node.operation, node]));
     const key = { id: org.keyId, name: expect.any(String) };
-    expect(byOperation.get('image')).toMatchObject({ key, job: { tool: 'image' }, run: null, response: null });
-    expect(byOperation.get('chat')).toMatchObject({ key, job: null, response: { id: made.data!.createResponse.id } });
+    expect(byOperation.get('image')).toMatchObject({
+      key,
+      job: { tool: 'image' },
+      run: null,
+      response: null,
+    });
+    expect(byOperation.get('chat')).toMatchObject({
+      key,
+      job: null,
+      response: { id: made.data!.createResponse.id },
+    });
   });
 });
 
@@ -127,7 +152,9 @@ describe('records of usage', () => {
     ['several at once', '{tags: ["red"], statuses: [cancelled]}', 1],
     ['another key', '{keyIds: ["key_none"]}', 0],
   ])('are filtered by %s, and counted', async (_, filter, count) => {
-    const within = filter.includes('until') ? filter : filter.replace(/\}$/, ', until: "2026-11-01T00:00:00Z"}');
+    const within = filter.includes('until')
+      ? filter
+      : filter.replace(/\}$/, ', until: "2026-11-01T00:00:00Z"}');
     expect(await records(within, 'id')).toMatchObject({ totalCount: count, nodes: Array(count).fill({}) });
   });
 
@@ -135,7 +162,11 @@ describe('records of usage', () => {
     ['an empty list', '{models: []}', 'models'],
     ['an unknown operation', '{operations: ["dance"]}', 'operations'],
     ['a text that is too long', `{endUsers: ["${'a'.repeat(301)}"]}`, 'endUsers'],
-    ['an end before the beginning', '{since: "2026-10-31T12:00:01Z", until: "2026-10-31T12:00:00Z"}', 'until'],
+    [
+      'an end before the beginning',
+      '{since: "2026-10-31T12:00:01Z", until: "2026-10-31T12:00:00Z"}',
+      'until',
+    ],
   ])('are refused with %s', async (_, filter, param) => {
     const { errors } = await records(filter, 'id');
     expect(errors).toMatchObject([{ extensions: { code: 'invalid_request', param } }]);
@@ -161,9 +192,18 @@ describe('a summary of usage', () => {
           start model endUser tag requests errors unpriced costUsd tokens { input reasoning } amounts { bucket amount } latencyMs { p50 p95 } } }`,
         { key: org.key },
       );
-    await expect.poll(async () => (await ask()).data?.usageSummary.length, { timeout: 60_000, interval: 500 }).toBe(4);
+    await expect
+      .poll(async () => (await ask()).data?.usageSummary.length, { timeout: 60_000, interval: 500 })
+      .toBe(4);
     const { data } = await ask();
-    const row = { start: '2026-10-30T18:30:00.000Z', model: null, requests: 1, errors: 0, unpriced: 0, costUsd: '1234.567890123' };
+    const row = {
+      start: '2026-10-30T18:30:00.000Z',
+      model: null,
+      requests: 1,
+      errors: 0,
+      unpriced: 0,
+      costUsd: '1234.567890123',
+    };
     const tokens = { input: 100, reasoning: 20 };
     expect(data?.usageSummary.slice(1, 3)).toMatchObject([
       { ...row, endUser: 'ann', tag: 'blue', tokens, amounts: [{ bucket: 'credits', amount: 3 }, {}] },

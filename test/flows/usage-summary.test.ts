@@ -94,19 +94,24 @@ function intervalOf(time: Date, interval: SummaryQuery['interval'], timeZone: st
     timeZoneName: 'longOffset',
   }).formatToParts(time);
   const part = (type: string) => parts.find((each) => each.type === type)?.value ?? '';
-  const names = { month: ['year', 'month'], day: ['year', 'month', 'day'], hour: ['year', 'month', 'day', 'hour', 'timeZoneName'] };
+  const names = {
+    month: ['year', 'month'],
+    day: ['year', 'month', 'day'],
+    hour: ['year', 'month', 'day', 'hour', 'timeZoneName'],
+  };
   return names[interval].map(part).join('-');
 }
 
-const DIMENSION: Record<UsageDimension, { column: keyof SummaryRow; of(row: LedgerRow): (string | null)[] }> = {
-  model: { column: 'model', of: ({ model = null }) => [model] },
-  provider: { column: 'provider', of: ({ provider = null }) => [provider] },
-  key: { column: 'keyId', of: ({ keyId = null }) => [keyId] },
-  endUser: { column: 'endUser', of: ({ endUser = null }) => [endUser] },
-  operation: { column: 'operation', of: ({ kind = null }) => [kind] },
-  status: { column: 'status', of: ({ status = null }) => [status] },
-  tag: { column: 'tag', of: ({ tags = [] }) => (tags.length === 0 ? [null] : tags) },
-};
+const DIMENSION: Record<UsageDimension, { column: keyof SummaryRow; of(row: LedgerRow): (string | null)[] }> =
+  {
+    model: { column: 'model', of: ({ model = null }) => [model] },
+    provider: { column: 'provider', of: ({ provider = null }) => [provider] },
+    key: { column: 'keyId', of: ({ keyId = null }) => [keyId] },
+    endUser: { column: 'endUser', of: ({ endUser = null }) => [endUser] },
+    operation: { column: 'operation', of: ({ kind = null }) => [kind] },
+    status: { column: 'status', of: ({ status = null }) => [status] },
+    tag: { column: 'tag', of: ({ tags = [] }) => (tags.length === 0 ? [null] : tags) },
+  };
 const DIMENSIONS = Object.keys(DIMENSION) as UsageDimension[];
 const FILTERS: Record<keyof UsageFilter, UsageDimension> = {
   models: 'model',
@@ -135,7 +140,9 @@ function plainSum(rows: readonly LedgerRow[], query: SummaryQuery): Map<string, 
   for (const row of rows) {
     if (row.settledAt < query.since || row.settledAt >= query.until!) continue;
     const fits = Object.entries(filter!).every(([name, values]) =>
-      DIMENSION[FILTERS[name as keyof UsageFilter]].of(row).some((value) => (values as (string | null)[]).includes(value)),
+      DIMENSION[FILTERS[name as keyof UsageFilter]]
+        .of(row)
+        .some((value) => (values as (string | null)[]).includes(value)),
     );
     if (!fits) continue;
     const groups = groupBy!.reduce<(string | null)[][]>(
@@ -144,7 +151,15 @@ function plainSum(rows: readonly LedgerRow[], query: SummaryQuery): Map<string, 
     );
     for (const group of groups) {
       const key = JSON.stringify([intervalOf(row.settledAt, interval, timeZone!), ...group]);
-      const sum = sums.get(key) ?? { requests: 0, errors: 0, unpriced: 0, tokens: [0, 0, 0, 0, 0], cost: 0n, amounts: Array<number>(9).fill(0), latencies: [] };
+      const sum = sums.get(key) ?? {
+        requests: 0,
+        errors: 0,
+        unpriced: 0,
+        tokens: [0, 0, 0, 0, 0],
+        cost: 0n,
+        amounts: Array<number>(9).fill(0),
+        latencies: [],
+      };
       sums.set(key, sum);
       const isCall = row.kind !== 'adjustment';
       sum.requests += isCall ? 1 : 0;
@@ -159,7 +174,17 @@ function plainSum(rows: readonly LedgerRow[], query: SummaryQuery): Map<string, 
   return sums;
 }
 
-const BUCKET_ORDER = ['credits', 'chat_tokens', 'image_generations', 'image_edits', 'video_seconds', 'stt_seconds', 'tts_chars', 'music_tracks', 'agent_runs'] as const;
+const BUCKET_ORDER = [
+  'credits',
+  'chat_tokens',
+  'image_generations',
+  'image_edits',
+  'video_seconds',
+  'stt_seconds',
+  'tts_chars',
+  'music_tracks',
+  'agent_runs',
+] as const;
 
 /** A summary's row in the words of {@link plainSum}. */
 function shown(row: SummaryRow, { interval, timeZone, groupBy = [] }: SummaryQuery) {
@@ -204,10 +229,22 @@ async function compare(rows: readonly LedgerRow[], query: SummaryQuery): Promise
   );
 }
 
-const ZONES = ['UTC', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'America/New_York', 'Europe/Berlin', 'Asia/Kolkata', 'Pacific/Chatham'];
+const ZONES = [
+  'UTC',
+  'Asia/Kathmandu',
+  'Australia/Lord_Howe',
+  'America/New_York',
+  'Europe/Berlin',
+  'Asia/Kolkata',
+  'Pacific/Chatham',
+];
 
 /** Dimensions, filters, zones, intervals and times of all kinds. */
-function randomQuery(orgId: string, random: (below: number) => number, rows: readonly LedgerRow[]): SummaryQuery {
+function randomQuery(
+  orgId: string,
+  random: (below: number) => number,
+  rows: readonly LedgerRow[],
+): SummaryQuery {
   const groupBy = Array.from({ length: random(3) }, () => DIMENSIONS[random(DIMENSIONS.length)]!);
   const filter: UsageFilter = {};
   for (let left = random(3); left > 0; left--) {
@@ -246,7 +283,9 @@ describe('a summary', () => {
   }, 120_000);
 
   it('has rollups beside the cells by then', async () => {
-    const levels = await bench.sql<{ level: number }>('SELECT DISTINCT level FROM usage_rollups ORDER BY level');
+    const levels = await bench.sql<{ level: number }>(
+      'SELECT DISTINCT level FROM usage_rollups ORDER BY level',
+    );
     expect(levels).toEqual([{ level: 1 }, { level: 2 }]);
   });
 
@@ -259,7 +298,11 @@ describe('a summary', () => {
     await writeLedger(db.database, orgId, rows);
     await folding.fold();
     await bench.sql('DELETE FROM usage_ledger WHERE org_id = $1 AND sequence <= 120', [orgId]);
-    const query = { ...randomQuery(orgId, random, rows), since: new Date(BEGIN), until: new Date(BEGIN + DAYS * 24 * HOUR) };
+    const query = {
+      ...randomQuery(orgId, random, rows),
+      since: new Date(BEGIN),
+      until: new Date(BEGIN + DAYS * 24 * HOUR),
+    };
     await compare(rows, { ...query, filter: {}, groupBy: ['model', 'tag'] });
     await usage.rebuild(orgId);
     await compare(rows, { ...query, filter: {}, groupBy: ['model', 'tag'] });
@@ -277,7 +320,9 @@ describe('folding', () => {
     const orgId = await createOrg();
     const random = randomOf(99);
     const rows: LedgerRow[] = [];
-    const others = Array.from({ length: 3 }, () => createFolding({ ...db, logger: pino({ level: 'silent' }) }));
+    const others = Array.from({ length: 3 }, () =>
+      createFolding({ ...db, logger: pino({ level: 'silent' }) }),
+    );
     for (let round = 0; round < 5; round++) {
       const more = Array.from({ length: 120 }, () => randomRow(random));
       rows.push(...more);
@@ -289,14 +334,23 @@ describe('folding', () => {
       await Promise.allSettled([killed, ...others.map((other) => other.fold())]);
     }
     await folding.fold();
-    const query = { orgId, since: new Date(BEGIN), until: new Date(BEGIN + DAYS * 24 * HOUR), interval: 'day' as const };
+    const query = {
+      orgId,
+      since: new Date(BEGIN),
+      until: new Date(BEGIN + DAYS * 24 * HOUR),
+      interval: 'day' as const,
+    };
     await compare(rows, { ...query, groupBy: ['key'], filter: {}, timeZone: 'UTC' });
   });
 
   it('goes on with other organisations where the ledger of one is long', async () => {
     const [long, short] = [await createOrg(), await createOrg()];
     const random = randomOf(3);
-    await writeLedger(db.database, long, Array.from({ length: 6_000 }, () => randomRow(random)));
+    await writeLedger(
+      db.database,
+      long,
+      Array.from({ length: 6_000 }, () => randomRow(random)),
+    );
     await writeLedger(db.database, short, [randomRow(random)]);
     expect(await folding.fold()).toBe(6_001);
     expect(await folding.fold()).toBe(0);
@@ -319,16 +373,24 @@ describe('a query for a summary is refused', () => {
     ['with more intervals than rows', { since: new Date('1990-01-01'), interval: 'hour' }, 'since'],
   ])('%s', async (_, change, param) => {
     const orgId = await createOrg();
-    await expect(usage.summary({ orgId, ...good, ...change })).rejects.toMatchObject({ status: 400, details: { param } });
+    await expect(usage.summary({ orgId, ...good, ...change })).rejects.toMatchObject({
+      status: 400,
+      details: { param },
+    });
   });
 
   it('whose answer would have more than 10,000 rows', async () => {
     const orgId = await createOrg();
-    const rows = Array.from({ length: 10_001 }, (_, at) => ({ settledAt: new Date(BEGIN), endUser: `user ${at}` }));
+    const rows = Array.from({ length: 10_001 }, (_, at) => ({
+      settledAt: new Date(BEGIN),
+      endUser: `user ${at}`,
+    }));
     await writeLedger(db.database, orgId, rows);
     await folding.fold();
     const query = { orgId, ...good, groupBy: ['endUser' as const] };
     await expect(usage.summary(query)).rejects.toMatchObject({ status: 400, details: { param: 'groupBy' } });
-    expect(await usage.summary({ ...query, filter: { endUsers: ['user 7'] } })).toMatchObject([{ endUser: 'user 7', requests: 1 }]);
+    expect(await usage.summary({ ...query, filter: { endUsers: ['user 7'] } })).toMatchObject([
+      { endUser: 'user 7', requests: 1 },
+    ]);
   });
 });

@@ -124,7 +124,8 @@ export async function createChatEngine(
           idempotencyKey: null,
           ...more,
         }),
-        ledger: async () => (await createUsage({ database }).records({ orgId: org.id, first: 100 })).nodes.toReversed(),
+        ledger: async () =>
+          (await createUsage({ database }).records({ orgId: org.id, first: 100 })).nodes.toReversed(),
       };
     },
     async close() {
