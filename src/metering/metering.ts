@@ -16,7 +16,7 @@ import { SETTLEMENT_SETTINGS } from './settlement.queries.js';
 import { listUsage } from './usage.js';
 
 export interface MeteringOptions {
-  database: Pick<Database, 'system' | 'dedicated'>;
+  database: Pick<Database, 'system' | 'dedicated' | 'transaction'>;
   plans: PlanCatalogue;
   logger: Logger;
   /** Names this process in `processes` and as the holder of its reservations; new at every start. */
