@@ -50,10 +50,10 @@ const rows = () =>
     address: string | null;
   }>('SELECT org_id, action, actor_kind, address FROM audit_log ORDER BY id');
 
-async function mutate(document: string): Promise<Record<string, never>> {
+async function mutate(document: string): Promise<Record<string, unknown>> {
   const { data, error } = await owner.graphql(`mutation { ${document} }`, CLIENT);
   if (error !== undefined) throw new Error(`${document}: ${error}`);
-  return data as Record<string, never>;
+  return data!;
 }
 
 /** What later mutations refer to. */
