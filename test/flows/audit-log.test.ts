@@ -310,7 +310,8 @@ test('every command that changes something leaves the operator, in the log of wh
     { action: 'quota_set', subject: { id: 'credits' }, before: { used: 0 }, after: { used: 3 } },
     { action: 'quota_topped_up', before: { limit: 800 }, after: { limit: 805 } },
   ]);
-});
+  // A process for each command.
+}, 180_000);
 
 test('only owners and admins read the log, each that of their organisation, in pages and by filters', async () => {
   const member = await signIn(server, { orgId, email: 'member@audit.example', role: 'member' });
