@@ -123,6 +123,19 @@ const CASES: Case[] = [
   ],
   ['deleteWebhook', () => `deleteWebhook(id: "${made['webhook']}") { success }`, 'webhook_deleted'],
   [
+    'createBudget',
+    () =>
+      'createBudget(input: { name: "b", scope: organization, unit: usd, limit: "5", period: day }) { id }',
+    'budget_created',
+    (a: { id: string }) => (made['budget'] = a.id),
+  ],
+  [
+    'updateBudget',
+    () => `updateBudget(id: "${made['budget']}", input: { limit: "6" }) { id }`,
+    'budget_updated',
+  ],
+  ['deleteBudget', () => `deleteBudget(id: "${made['budget']}") { id }`, 'budget_deleted'],
+  [
     'updateAgent',
     () => `updateAgent(id: "${made['agent']}", input: { isPublic: true }) { id }`,
     'agent_published',
@@ -261,6 +274,12 @@ const COMMANDS: [command: string, given: () => string[], actions: string[]][] = 
   ],
   ['member link', () => ['--email', 'm@cli.example'], ['sign_in_link_created']],
   ['member remove', () => ['--org', 'By cli', '--email', 'm@cli.example'], ['member_removed']],
+  [
+    'budget create',
+    () => '--org|By cli|--name|b|--scope|organization|--unit|credits|--limit|5|--period|day'.split('|'),
+    ['budget_created'],
+  ],
+  ['budget delete', () => ['--id', made['cliBudget']!], ['budget_deleted']],
   ['org cancel', () => ['--org', 'By cli'], ['subscription_cancelled']],
   ['dead-letters replay', () => [], ['dead_letters_replayed']],
 ];
@@ -270,6 +289,7 @@ const READING = [
   'org show',
   'org list',
   'key list',
+  'budget list',
   'member list',
   'dead-letters list',
   'usage',
@@ -298,6 +318,7 @@ test('every command that changes something leaves the operator, in the log of wh
     const answer = await server.cli<{ id: string }>(...command.split(' '), ...given());
     if (command === 'org create') made['cliOrg'] = answer.id;
     if (command === 'key create') made['cliKey'] = answer.id;
+    if (command === 'budget create') made['cliBudget'] = answer.id;
     const added = (await rows()).slice(before.length);
     const whose = command === 'dead-letters replay' ? null : made['cliOrg'];
     const operator = { org_id: whose, actor_kind: 'operator', address: 'cli' };
