@@ -15,7 +15,7 @@ import { createSettlement } from './settlement.js';
 import { SETTLEMENT_SETTINGS } from './settlement.queries.js';
 
 export interface MeteringOptions {
-  database: Pick<Database, 'system' | 'dedicated'>;
+  database: Pick<Database, 'system' | 'dedicated' | 'transaction'>;
   plans: PlanCatalogue;
   logger: Logger;
   /** Names this process in `processes` and as the holder of its reservations; new at every start. */
