@@ -257,7 +257,9 @@ class Catalogue implements ModelCatalogue {
   }
 
   continuations(id: string): Model[] {
-    return this.snapshot.continueStreams ? this.fallbacks(id).filter(({ upstream }) => upstream?.prefill) : [];
+    return this.snapshot.continueStreams
+      ? this.fallbacks(id).filter(({ upstream }) => upstream?.prefill)
+      : [];
   }
 
   private defaultOf(type: ModelType, operation: string | undefined): Model {

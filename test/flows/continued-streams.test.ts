@@ -70,11 +70,14 @@ const breaks = (count: number, more: string[] = []): Reply => ({
   then: 'reset',
 });
 
+const lastMessage = (request: Pick<SeenRequest, 'body'> | undefined) =>
+  (request?.body['messages'] as { role: string; content: string }[] | undefined)?.at(-1);
+
 /** Goes on from the last message, as models with `prefill` do, for so many words. */
 const goesOn =
   (count = Number.POSITIVE_INFINITY) =>
   ({ body }: SeenRequest): Reply => {
-    const last = (body['messages'] as { role: string; content: string }[]).at(-1);
+    const last = lastMessage({ body });
     const text = last?.role === 'assistant' ? last.content : '';
     if (!WHOLE.startsWith(text)) return { status: 400, body: { error: { message: 'another text' } } };
     let length = 0;
@@ -119,7 +122,7 @@ describe('a stream that breaks in the middle', () => {
     expect(new Set(chunks.map(({ id, model }) => `${id} ${model}`)).size).toBe(1);
     expect(chunks.filter(({ choices }) => choices[0]?.finish_reason != null)).toHaveLength(1);
     expect(second.requests.map(({ body }) => body['model'])).toEqual(['spare']);
-    expect((second.requests[0]?.body['messages'] as object[]).at(-1)).toEqual({
+    expect(lastMessage(second.requests[0])).toEqual({
       role: 'assistant',
       content: WORDS.slice(0, 4).join(''),
     });
@@ -252,9 +255,7 @@ describe('an answer whose worker is killed in the middle', () => {
     const [item] = last.response.output;
     expect(item).toMatchObject({ id: [...items][0], content: [{ text: WHOLE }] });
     expect(last.response.usage?.output_tokens).toBe(WORDS.length + 1);
-    expect((second.requests[1]?.body['messages'] as { content: string }[]).at(-1)?.content).toBe(
-      WORDS.slice(0, 4).join(''),
-    );
+    expect(lastMessage(second.requests[1])?.content).toBe(WORDS.slice(0, 4).join(''));
     expect((await ledger()).map(({ state }) => state)).toEqual(['settled']);
   }, 90_000);
 

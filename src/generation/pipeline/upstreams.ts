@@ -59,20 +59,20 @@ function isRefusedElsewhere(error: unknown, { isFallback }: { isFallback: boolea
   return isFallback && error instanceof UpstreamError && error.fault === 'rejected';
 }
 
+/** An attempt that failed, of so many before it at the same provider. */
+interface Tried {
+  target: Model;
+  provider: Provider;
+  tries: number;
+  signal: LightAbortSignal;
+}
+
 const unknownProvider = (): UpstreamError =>
   new UpstreamError('No provider for this model', { status: null, retryable: false });
 
 export function createUpstreams({ models, providers, logger }: UpstreamsOptions): Upstreams {
   /** Waits before another attempt. @throws the error, where there is none */
-  async function again(
-    error: unknown,
-    {
-      target,
-      provider,
-      tries,
-      signal,
-    }: { target: Model; provider: Provider; tries: number; signal: LightAbortSignal },
-  ): Promise<void> {
+  async function again(error: unknown, { target, provider, tries, signal }: Tried): Promise<void> {
     if (!mayGoOn(error)) throw error;
     const isWorthIt = error.options.retryable && tries < provider.retry.retries;
     logger.warn(
