@@ -1,5 +1,5 @@
 import type { Authenticator, PlanCatalogue } from './access/access.types.js';
-import type { KeyService, OrganizationService, PeopleService, TeamService } from './access/index.js';
+import type { ClientTokenService, KeyService, OrganizationService, PeopleService, TeamService } from './access/index.js';
 import type {
   AgentRunService,
   AgentService,
@@ -40,6 +40,7 @@ export interface Services {
   plans: PlanCatalogue;
   organizations: OrganizationService;
   keys: KeyService;
+  clientTokens: ClientTokenService;
   team: TeamService;
   people: PeopleService;
   authenticator: Authenticator;

@@ -9,6 +9,7 @@ import { SCOPES } from '../contract/words.js';
 import type { Scope } from '../contract/words.js';
 import { ApiKey, Organization } from './access.entity.js';
 import type { ApiKeyRow } from './access.entity.js';
+import { END_TOKENS_OF } from './client-token.queries.js';
 import { checkKeyLimits } from './key-limits.js';
 import type { KeyLimits } from './key-limits.js';
 import { NOTIFY_CHANGED, NOTIFY_INVALID } from './key.queries.js';
@@ -169,6 +170,8 @@ export function createKeyService({ database }: { database: Database }): KeyServi
         });
         const row = rotated === 0 ? null : await em.findOne(ApiKey, where);
         if (row === null) throw noKey();
+        // Who has to change a key at once may have lost it, and whoever found it may have made tokens.
+        if (overlapSeconds === 0) await sqlOf(em).query(END_TOKENS_OF, [id]);
         await sqlOf(em).query(overlapSeconds === 0 ? NOTIFY_INVALID : NOTIFY_CHANGED, [id]);
         return { ...toRecord(row), key };
       }),

@@ -41,6 +41,7 @@ import {
 import type { Closers } from './closers.js';
 import type { Foundation } from './foundation.js';
 import type { Cors } from './http/cors.js';
+import { upgradeCredential } from './http/access-token.js';
 import { createAddressLimit, type AddressLimit } from './http/address-limit.js';
 import { createClientAddress, type ClientAddress } from './http/client-address.js';
 import { clientOf, createHttpEdge, tagsHeaderOf } from './http/http-edge.js';
@@ -245,6 +246,7 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     ...(tracer === null ? {} : { traced: traceOperations(tracer) }),
     clientOf,
     tagsHeaderOf,
+    authorizationOf: upgradeCredential,
     addressRate: (request) => addressLimit.state(clientAddress(request)),
     awaitKey: (request, stream, drop) =>
       options.unauthenticatedConnections.enter(stream, { address: clientAddress(request), drop }),

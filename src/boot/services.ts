@@ -1,4 +1,5 @@
 import {
+  createClientTokenService,
   createKeyService,
   createMemberService,
   createOrganizationService,
@@ -116,6 +117,7 @@ function accessServices({ database, plans }: Foundation) {
   return {
     organizations: createOrganizationService({ database, plans }),
     keys: createKeyService({ database }),
+    clientTokens: createClientTokenService({ database }),
     team: createTeamService({ database, members: createMemberService({ database }) }),
     people: createPeopleService({ database }),
   };

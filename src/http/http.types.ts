@@ -20,6 +20,7 @@ export interface HttpEdge {
    * response closes before it has ended.
    * @param accepts `keys`: a key in `Authorization`; `sessions`: also a signed-in browser's cookie, if there is no `Authorization` header
    * (GraphQL only); or a function that reads the key from another place
+   * @param isEventStream whether it is a GET whose answer is an event stream: such a request may show a client token in its query (beyond 14.1)
    * @throws ApiError unauthorized, or rate_limited where the client's address has sent too many bad keys; for a session also not_found and
    * forbidden
    */
@@ -27,6 +28,7 @@ export interface HttpEdge {
     request: IncomingMessage,
     response: ServerResponse,
     accepts?: 'keys' | 'sessions' | KeyReader,
+    isEventStream?: boolean,
   ): Promise<CallContext> | CallContext;
   /** The request's body; `release` it when the request's work is over. */
   body(request: IncomingMessage, call: CallContext, rules?: BodyRules): RequestBody;
