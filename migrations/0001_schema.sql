@@ -10,6 +10,8 @@
 \ir current/access/api_keys.sql
 \ir current/access/client_tokens.sql
 
+\ir current/audit/audit_log.sql
+
 \ir current/people/credentials.sql
 \ir current/people/sign_in_links.sql
 \ir current/people/sign_in_failures.sql
@@ -59,6 +61,7 @@
 \ir current/jobs/job_event.sql
 \ir current/jobs/create.sql
 \ir current/jobs/take.sql
+\ir current/jobs/leases.sql
 \ir current/jobs/running.sql
 \ir current/jobs/complete.sql
 \ir current/jobs/finish.sql

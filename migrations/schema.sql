@@ -272,6 +272,31 @@ CREATE POLICY api_keys_tenant ON api_keys FOR ALL TO penstock_tenant USING ((org
 GRANT DELETE, INSERT, SELECT, UPDATE ON api_keys TO penstock_system;
 GRANT SELECT ON api_keys TO penstock_tenant;
 
+CREATE TABLE audit_log (
+  id text NOT NULL,
+  org_id text,
+  at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  actor_kind text NOT NULL,
+  actor_id text,
+  actor_name text,
+  address text,
+  action text NOT NULL,
+  subject_id text,
+  subject_name text,
+  before jsonb,
+  after jsonb,
+  CONSTRAINT audit_log_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['person'::text, 'key'::text, 'operator'::text, 'system'::text]))),
+  CONSTRAINT audit_log_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+  CONSTRAINT audit_log_pkey PRIMARY KEY (id)
+);
+CREATE INDEX audit_log_org ON public.audit_log USING btree (org_id, id);
+ALTER TABLE audit_log ENABLE ROW LEVEL SECURITY;
+ALTER TABLE audit_log FORCE ROW LEVEL SECURITY;
+CREATE POLICY audit_log_system ON audit_log FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY audit_log_tenant ON audit_log FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT INSERT, SELECT ON audit_log TO penstock_system;
+GRANT INSERT, SELECT ON audit_log TO penstock_tenant;
+
 CREATE TABLE balances (
   org_id text COLLATE "C" NOT NULL,
   period_start timestamp with time zone NOT NULL,
@@ -287,6 +312,7 @@ CREATE TABLE balances (
   reserved bigint[] DEFAULT penstock_zeros() NOT NULL,
   low_fired boolean[] DEFAULT penstock_no_flags() NOT NULL,
   depleted_fired boolean[] DEFAULT penstock_no_flags() NOT NULL,
+  sequence bigint DEFAULT 0 NOT NULL,
   CONSTRAINT balances_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
   CONSTRAINT balances_pkey PRIMARY KEY (org_id, period_start)
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=20);
@@ -829,10 +855,29 @@ CREATE TABLE usage_ledger (
   user_agent text,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   settled_at timestamp with time zone,
+  end_user text,
+  tags text[] DEFAULT '{}'::text[] NOT NULL,
+  parent text,
+  answered_model text,
+  provider text,
+  upstream_id text,
+  status text,
+  error_code text,
+  latency_ms integer,
+  first_token_ms integer,
+  tokens bigint[],
+  cost_nano bigint,
+  cost_version text,
+  reserved_nano bigint,
+  counters bigint[],
+  sequence bigint,
+  opening jsonb,
   CONSTRAINT usage_ledger_pkey PRIMARY KEY (operation_id),
-  CONSTRAINT usage_ledger_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text])))
+  CONSTRAINT usage_ledger_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text]))),
+  CONSTRAINT usage_ledger_status_check CHECK ((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
 ) WITH (fillfactor=80);
-CREATE INDEX usage_ledger_by_org ON public.usage_ledger USING btree (org_id, created_at);
+CREATE INDEX usage_ledger_by_org ON public.usage_ledger USING btree (org_id, created_at, operation_id);
+CREATE INDEX usage_ledger_by_sequence ON public.usage_ledger USING btree (org_id, sequence) WHERE (sequence IS NOT NULL);
 CREATE INDEX usage_ledger_held ON public.usage_ledger USING btree (holder) WHERE ((state = 'reserved'::text) AND (holder IS NOT NULL));
 ALTER TABLE usage_ledger ENABLE ROW LEVEL SECURITY;
 ALTER TABLE usage_ledger FORCE ROW LEVEL SECURITY;
@@ -2024,22 +2069,6 @@ BEGIN
   END LOOP;
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_jobs_renew(p_worker text, p_ids text[], p_fences integer[], p_lease_ms integer)
- RETURNS SETOF text
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  -- If a power failure undoes a renewal, the job is only attempted again: the commit need not wait for the disk.
-  PERFORM set_config('synchronous_commit', 'off', true);
-  RETURN QUERY
-    WITH held AS (
-      SELECT j.id FROM jobs j JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = j.id AND mine.fence = j.fence
-      WHERE j.status = 'processing' AND j.worker_id = p_worker ORDER BY j.id FOR UPDATE OF j
-    )
-    UPDATE jobs j SET lease_until = clock_timestamp() + p_lease_ms * interval '1 ms'
-    FROM held WHERE j.id = held.id RETURNING j.id;
-END $function$;
-
 CREATE OR REPLACE FUNCTION public.penstock_jobs_sweep(p_max_attempts integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -2141,6 +2170,38 @@ BEGIN
   INSERT INTO job_turns (tool, org_id, served)
     SELECT j.tool, j.org_id, turn + max(u.nth) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid GROUP BY j.tool, j.org_id ORDER BY 1, 2
     ON CONFLICT (tool, org_id) DO UPDATE SET served = GREATEST(job_turns.served, EXCLUDED.served);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_leases_release(p_table regclass, p_channel text, p_worker text, p_ids text[], p_fences integer[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  EXECUTE format($query$
+    WITH held AS (
+      SELECT r.id FROM %1$s r JOIN unnest($2, $3) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
+      WHERE r.worker_id = $1 ORDER BY r.id FOR UPDATE OF r
+    )
+    UPDATE %1$s r SET worker_id = NULL, lease_until = NULL, fence = r.fence + 1
+    FROM held WHERE r.id = held.id
+  $query$, p_table) USING p_worker, p_ids, p_fences;
+  PERFORM pg_notify(p_channel, '');
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_leases_renew(p_table regclass, p_worker text, p_ids text[], p_fences integer[], p_lease_ms integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
+  RETURN QUERY EXECUTE format($query$
+    WITH held AS (
+      SELECT r.id FROM %1$s r JOIN unnest($2, $3) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
+      WHERE r.worker_id = $1 ORDER BY r.id FOR UPDATE OF r
+    )
+    UPDATE %1$s r SET lease_until = clock_timestamp() + $4 * interval '1 ms'
+    FROM held WHERE r.id = held.id RETURNING r.id
+  $query$, p_table) USING p_worker, p_ids, p_fences, p_lease_ms;
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_ledger_restore(p_op text, p_fallback jsonb)
@@ -2441,21 +2502,6 @@ BEGIN
   END LOOP;
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_responses_give_back(p_worker text, p_ids text[], p_fences integer[])
- RETURNS SETOF text
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  RETURN QUERY
-    WITH held AS (
-      SELECT r.id FROM responses r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
-      WHERE r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
-    )
-    UPDATE responses r SET worker_id = NULL, lease_until = NULL, fence = r.fence + 1
-    FROM held WHERE r.id = held.id RETURNING r.id;
-  PERFORM pg_notify('penstock_response_pending', '');
-END $function$;
-
 CREATE OR REPLACE FUNCTION public.penstock_responses_gone()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2479,21 +2525,6 @@ BEGIN
     GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
   RETURN NULL;
-END $function$;
-
-CREATE OR REPLACE FUNCTION public.penstock_responses_renew(p_worker text, p_ids text[], p_fences integer[], p_lease_ms integer)
- RETURNS SETOF text
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  PERFORM set_config('synchronous_commit', 'off', true);
-  RETURN QUERY
-    WITH held AS (
-      SELECT r.id FROM responses r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
-      WHERE r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
-    )
-    UPDATE responses r SET lease_until = clock_timestamp() + p_lease_ms * interval '1 ms'
-    FROM held WHERE r.id = held.id RETURNING r.id;
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_responses_sweep()
@@ -2758,36 +2789,6 @@ BEGIN
   FOR item IN SELECT i.value FROM jsonb_array_elements(p) WITH ORDINALITY i (value, nth) ORDER BY nth LOOP
     RETURN NEXT penstock_run_end(p_worker, item ->> 'id', (item ->> 'fence')::int, item -> 'work');
   END LOOP;
-END $function$;
-
-CREATE OR REPLACE FUNCTION public.penstock_runs_give_back(p_worker text, p_ids text[], p_fences integer[])
- RETURNS SETOF text
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  RETURN QUERY
-    WITH held AS (
-      SELECT r.id FROM agent_runs r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
-      WHERE r.status = 'running' AND r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
-    )
-    UPDATE agent_runs r SET worker_id = NULL, lease_until = NULL, fence = r.fence + 1
-    FROM held WHERE r.id = held.id RETURNING r.id;
-  PERFORM pg_notify('penstock_run_pending', '');
-END $function$;
-
-CREATE OR REPLACE FUNCTION public.penstock_runs_renew(p_worker text, p_ids text[], p_fences integer[], p_lease_ms integer)
- RETURNS SETOF text
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  PERFORM set_config('synchronous_commit', 'off', true);
-  RETURN QUERY
-    WITH held AS (
-      SELECT r.id FROM agent_runs r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
-      WHERE r.status = 'running' AND r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
-    )
-    UPDATE agent_runs r SET lease_until = clock_timestamp() + p_lease_ms * interval '1 ms'
-    FROM held WHERE r.id = held.id RETURNING r.id;
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_runs_sweep()

@@ -5,8 +5,13 @@ import { buildSchemaSync } from 'type-graphql';
 import { AgentResolver } from './agent/agent.resolver.js';
 import { AgentRunResolver } from './agent/run.resolver.js';
 import { ChatResolver } from './chat/chat.resolver.js';
+import { actAs } from '../src/audit/index.js';
+import type { Acting } from '../src/audit/index.js';
 import type { MemberRole } from '../src/contract/words.js';
 import { ApiKeyResolver } from './api-key/api-key.resolver.js';
+import { AuditResolver } from './audit/audit.resolver.js';
+import { bindingOf } from './bound.js';
+import { ClientTokenResolver } from './client-token/client-token.resolver.js';
 import type { GraphqlContext } from './context.js';
 import { EmbeddingResolver } from './embedding/embedding.resolver.js';
 import { EstimateResolver } from './estimate/estimate.resolver.js';
@@ -41,7 +46,9 @@ const schemaResolvers: ResolverClass[] = [
   AgentResolver,
   AgentRunResolver,
   ApiKeyResolver,
+  AuditResolver,
   ChatResolver,
+  ClientTokenResolver,
   EmbeddingResolver,
   EstimateResolver,
   ImageEditResolver,
@@ -113,6 +120,7 @@ export function buildPenstockSchema(options: SchemaOptions = {}): GraphQLSchema 
   const mutations = fieldsOf(schema.getMutationType());
   for (const field of [...fieldsOf(schema.getQueryType()), ...fieldsOf(schema.getSubscriptionType())])
     guardField(field, guardOf(field).admittedByService ? 'member' : 'viewer');
+  for (const field of mutations) nameActor(field);
   for (const field of mutations) guardField(field, 'member');
   for (const field of mutations) noteEffect(field);
   return schema;
@@ -125,20 +133,37 @@ export function printPenstockSchema(options: SchemaOptions = {}): string {
 
 /** Puts the guard in front of a root field once, at build time: middleware on every field costs a third of a list (ADR 1). */
 function guardField(field: GraphQLField<unknown, GraphqlContext>, role: MemberRole): void {
-  const guard = { role, ...guardOf(field) };
+  const binding = bindingOf(field);
+  const guard = { role, ...guardOf(field), reach: binding.reach };
   field.extensions = { ...field.extensions, penstock: guard };
   const work = field.subscribe ?? field.resolve;
   if (!work) return;
   const cut = cutIds(field);
   const guarded: typeof work = (source, args, context, info) => {
     const passed = enter(guard, context);
-    const given = cut(args);
-    return passed
-      ? passed.then(() => work(source, given, context, info))
-      : work(source, given, context, info);
+    const begin = () => work(source, binding.bind(cut(args), context.call), context, info);
+    return passed ? passed.then(begin) : begin();
   };
   if (field.subscribe) field.subscribe = guarded;
   else field.resolve = guarded;
+}
+
+/** Who calls, as the audit log names them. */
+function actingIn({ call }: GraphqlContext): Acting {
+  const { person, userId, keyId, keyName } = call.principal;
+  const actor =
+    person === undefined
+      ? ({ kind: 'key', id: keyId, name: keyName } as const)
+      : ({ kind: 'person', id: userId, name: null } as const);
+  return { actor, address: call.address?.() ?? null };
+}
+
+/** What a mutation changes is recorded in its caller's name (beyond 13.9). Generations change nothing that is recorded. */
+function nameActor(field: GraphQLField<unknown, GraphqlContext>): void {
+  const work = field.resolve;
+  if (!work || guardOf(field).admittedByService) return;
+  field.resolve = (source, args, context, info) =>
+    actAs(actingIn(context), () => work(source, args, context, info) as unknown);
 }
 
 /** Once a mutation's field has worked, a retry with the same Idempotency-Key gets this answer, whatever became of the fields after it. */

@@ -1,5 +1,6 @@
 import { registerEnumType } from 'type-graphql';
 import { TEMPLATE_CATEGORIES } from '../src/agents/agents.types.js';
+import { ACTOR_KINDS, AUDIT_ACTIONS } from '../src/audit/index.js';
 import { BUCKET_ROWS } from '../src/contract/buckets.js';
 import {
   BUCKETS,
@@ -241,3 +242,41 @@ export const EditDirection = words(
     all: 'To all four sides.',
   },
 );
+export const ActorKind = words('ActorKind', ACTOR_KINDS, 'Who changed something.', {
+  person: 'A person who was signed in, or who used a sign-in link.',
+  key: 'An API key.',
+  operator: 'The operator of the installation, at the command line.',
+  system: 'Penstock itself.',
+});
+export const AuditAction = words('AuditAction', AUDIT_ACTIONS, 'What was done, as the audit log has it.', {
+  organization_created: 'The organisation was made.',
+  plan_changed: 'The plan was changed.',
+  subscription_cancelled: 'The subscription was cancelled at the end of its period.',
+  quota_topped_up: 'Units that do not expire were added to a bucket.',
+  quota_set: 'The used amount of a bucket was set.',
+  key_created: 'A key was made.',
+  key_updated: 'A key was changed.',
+  key_rotated: 'A key got another text.',
+  key_revoked: 'A key was revoked.',
+  member_added: 'A person was added.',
+  member_role_changed: 'The role of a member was changed.',
+  member_removed: 'A member was removed.',
+  sign_in_link_created: 'A sign-in link was made for a person.',
+  password_set: 'A person set a password by a sign-in link.',
+  password_changed: 'A person changed their password.',
+  webhook_created: 'A webhook was made.',
+  webhook_updated: 'A webhook was changed.',
+  webhook_deleted: 'A webhook was deleted.',
+  webhook_secret_rotated: 'A webhook got another secret.',
+  webhook_recovered: 'The failed and missed events of a webhook were sent again.',
+  webhook_disabled: 'A webhook was disabled after too many failed attempts.',
+  budget_created: 'A budget was made.',
+  budget_updated: 'A budget was changed.',
+  budget_deleted: 'A budget was deleted.',
+  agent_published: 'An agent was made public.',
+  agent_unpublished: 'A public agent was made private, or deleted.',
+  dead_letters_replayed: 'Events that could not be processed were sent again.',
+  database_migrated: 'The database was migrated.',
+  topics_created: 'Kafka topics were made.',
+  usage_rebuilt: 'The sums of usage were made anew from the ledger.',
+});

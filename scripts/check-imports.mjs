@@ -18,6 +18,7 @@ const ENGINE = [
   ['contract', 'crypto', 'media', 'pricing'],
   ['config', 'processes', 'telemetry'],
   ['database'],
+  ['audit'],
   ['events'],
   ['egress', 'imaging', 'audio', 'video'],
   ['files', 'providers', 'search'],

@@ -1,5 +1,11 @@
 import type { Authenticator, PlanCatalogue } from './access/access.types.js';
-import type { ClientTokenService, KeyService, OrganizationService, PeopleService, TeamService } from './access/index.js';
+import type {
+  ClientTokenService,
+  KeyService,
+  OrganizationService,
+  PeopleService,
+  TeamService,
+} from './access/index.js';
 import type {
   AgentRunService,
   AgentService,
@@ -7,6 +13,7 @@ import type {
   MemoryService,
   RunEvents,
 } from './agents/index.js';
+import type { AuditLog } from './audit/index.js';
 import type { Config } from './config/index.js';
 import type { Database } from './database/index.js';
 import type { FileService } from './files/files.types.js';
@@ -38,6 +45,7 @@ export interface Services {
   database: Database;
   bus: Bus;
   plans: PlanCatalogue;
+  audit: AuditLog;
   organizations: OrganizationService;
   keys: KeyService;
   clientTokens: ClientTokenService;

@@ -1,6 +1,7 @@
 import type { Route } from '../shared/route.types.js';
 import { agentRoutes } from './agents.js';
 import { chatRoutes } from './chat.js';
+import { clientTokenRoutes } from './client-tokens.js';
 import { embeddingRoutes } from './embeddings.js';
 import { imageEditRoutes } from './image-edits.js';
 import { imageRoutes } from './images.js';
@@ -30,4 +31,5 @@ export const routes: readonly Route[] = [
   ...agentRoutes,
   ...knowledgeRoutes,
   ...webhookRoutes,
+  ...clientTokenRoutes,
 ];

@@ -23,14 +23,8 @@ export class ModelPricing {
   credits!: number;
 }
 
-@ObjectType({
-  simpleResolvers: true,
-  description: 'Costs of calls with a long prompt, in USD. What is null costs as in other calls.',
-})
-export class ModelLongContextCost {
-  @Field(() => Int, { description: 'Prompts of more tokens than this are long.' })
-  above!: number;
-
+@ObjectType({ simpleResolvers: true })
+abstract class TokenCost {
   @Field(() => Decimal, { nullable: true, description: 'A million tokens of input.' })
   input!: string | null;
 
@@ -58,39 +52,24 @@ export class ModelLongContextCost {
 
 @ObjectType({
   simpleResolvers: true,
+  description: 'Costs of calls with a long prompt, in USD. What is null costs as in other calls.',
+})
+export class ModelLongContextCost extends TokenCost {
+  @Field(() => Int, { description: 'Prompts of more tokens than this are long.' })
+  above!: number;
+}
+
+@ObjectType({
+  simpleResolvers: true,
   description:
     'What a model costs at its upstream, in USD, until its next version. What is null has no price.',
 })
-export class ModelCost {
+export class ModelCost extends TokenCost {
   @Field(() => String, {
     description:
       'From when on it holds, UTC; the first version may hold from the beginning, and then names the day of its source, or `start`.',
   })
   from!: string;
-
-  @Field(() => Decimal, { nullable: true, description: 'A million tokens of input.' })
-  input!: string | null;
-
-  @Field(() => Decimal, {
-    nullable: true,
-    description: 'A million tokens of input that the upstream had cached; null: as input.',
-  })
-  cachedInput!: string | null;
-
-  @Field(() => Decimal, {
-    nullable: true,
-    description: 'A million tokens of input that the upstream cached; null: as input.',
-  })
-  cacheWrite!: string | null;
-
-  @Field(() => Decimal, { nullable: true, description: 'A million tokens of output.' })
-  output!: string | null;
-
-  @Field(() => Decimal, {
-    nullable: true,
-    description: 'A million tokens of reasoning, a part of output; null: as output.',
-  })
-  reasoning!: string | null;
 
   @Field(() => Decimal, { nullable: true, description: 'An image.' })
   image!: string | null;

@@ -120,7 +120,10 @@ function toPrincipal(row: Row, catalogue: PlanCatalogue, now: Date = row.read_at
   };
 }
 
-function grantOf({ token_rpm: rpm, token_burst: burst, bound_kind, bound_id }: Row, id: string): ClientTokenGrant {
+function grantOf(
+  { token_rpm: rpm, token_burst: burst, bound_kind, bound_id }: Row,
+  id: string,
+): ClientTokenGrant {
   return {
     id,
     rate: rpm == null || burst == null ? null : { rpm, burst },

@@ -6,6 +6,7 @@ export { effectivePlan } from './effective-plan.js';
 export type { EffectivePlan, SubscriptionState } from './effective-plan.js';
 export { createClientTokenService } from './client-tokens.js';
 export type { ClientTokenService, MadeClientToken, NewClientToken } from './client-tokens.js';
+export { readClientToken } from './client-token.input.js';
 export { isClientToken } from './client-tokens.js';
 export { createKeyService } from './keys.js';
 export type { KeyRecord, KeyService, NewKey } from './keys.js';

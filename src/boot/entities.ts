@@ -1,5 +1,6 @@
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import { accessEntities } from '../access/access.entity.js';
+import { auditEntities } from '../audit/index.js';
 import { InstallationEntity } from '../database/index.js';
 import { AgentEntity } from '../agents/agent.entity.js';
 import { FileEntity } from '../files/index.js';
@@ -11,6 +12,7 @@ import { webhookEntities } from '../webhooks/webhook.entity.js';
 export const entities: readonly EntitySchema[] = [
   InstallationEntity,
   ...accessEntities,
+  ...auditEntities,
   FileEntity,
   AgentEntity,
   KnowledgeFileEntity,

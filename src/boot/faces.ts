@@ -220,6 +220,7 @@ function openSignIn(options: FaceOptions, identification: CallerIdentification):
     oidc,
     publicUrl: config.http.publicUrl,
     takeAddress: (request) => addressLimit.take(clientAddress(request)),
+    addressOf: clientAddress,
     onFault: (fault, request) =>
       logger.error({ err: fault, requestId: observed(request).requestId }, 'signing in failed'),
   });
@@ -245,6 +246,7 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     newRequestId: () => newId('req'),
     ...(tracer === null ? {} : { traced: traceOperations(tracer) }),
     clientOf,
+    addressOf: clientAddress,
     tagsHeaderOf,
     authorizationOf: upgradeCredential,
     addressRate: (request) => addressLimit.state(clientAddress(request)),

@@ -6,6 +6,7 @@ import {
   createPeopleService,
   createTeamService,
 } from '../access/index.js';
+import { createAuditLog } from '../audit/index.js';
 import type { Egress } from '../egress/index.js';
 import { createInputFetcher, createStorage } from '../files/index.js';
 import {
@@ -112,9 +113,10 @@ export async function compose(
   return { services, handlers, hub, responseHub, endPolls: () => jobs.drain(), agents, egress, secrets };
 }
 
-/** Organisations, their keys and their people. */
+/** Organisations, their keys and their people, and who changed what of them. */
 function accessServices({ database, plans }: Foundation) {
   return {
+    audit: createAuditLog({ database }),
     organizations: createOrganizationService({ database, plans }),
     keys: createKeyService({ database }),
     clientTokens: createClientTokenService({ database }),

@@ -15,6 +15,7 @@ import type {
   PeopleService,
   PlanCatalogue,
 } from '../access/index.js';
+import { actAs, OPERATOR } from '../audit/index.js';
 import { loadConfig } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { createDatabase } from '../database/index.js';
@@ -65,7 +66,7 @@ function createServices(database: Database, plans: PlanCatalogue, logger: Logger
   };
 }
 
-/** Opens the database (starting or adopting an embedded one), migrates it, does the work, and leaves nothing running. */
+/** Opens the database (starting or adopting an embedded one), migrates it, does the work in the operator's name, and leaves nothing running. */
 export async function withSession<T>(work: (session: Session) => Promise<T>): Promise<T> {
   const config = loadConfig();
   const plans = await createPlanCatalogue(config.plansFile);
@@ -74,7 +75,7 @@ export async function withSession<T>(work: (session: Session) => Promise<T>): Pr
   try {
     const services = createServices(database, plans, logger);
     try {
-      return await work({ config, logger, database, plans, ...services });
+      return await actAs(OPERATOR, () => work({ config, logger, database, plans, ...services }));
     } finally {
       await services.metering.close();
     }

@@ -21,5 +21,6 @@ export { createJobService } from './job.service.js';
 export { isFinished, JOB_TRANSITIONS } from './job.transitions.js';
 export { createJobWorker } from './job.worker.js';
 export type { JobWorker, JobWorkerOptions } from './job.worker.js';
+export { releaseLeases, renewLeases } from './moves/leases.queries.js';
 export { createLeaseWorker, isDatabaseAway } from './lease.worker.js';
 export type { Claiming, Hold, LeasedWork, LeaseMoves, LeaseTimes, LeaseWorker } from './lease.worker.js';

@@ -12,7 +12,7 @@ import type { ClaimedJob, ClaimSlot } from './moves/claim.queries.js';
 import { createCompletion } from './moves/complete.queries.js';
 import { takeLeftOrders } from './moves/orders.queries.js';
 import { requeueJobs, sweepJobs } from './moves/requeue.queries.js';
-import { renewLeases } from './moves/running.queries.js';
+import { renewLeases } from './moves/leases.queries.js';
 import { createProgressReporter } from './progress.js';
 import type { ProgressReporter } from './progress.js';
 import { RunningJob } from './running-job.js';
@@ -303,9 +303,9 @@ class Worker implements JobWorker {
     if (attempts.length === 0) return;
     const began = performance.now();
     try {
-      const held = await renewLeases(this.options.database.system, {
+      const held = await renewLeases(this.options.database.system, 'jobs', {
         workerId: this.id,
-        attempts: attempts.map(({ job }) => job),
+        holds: attempts.map(({ job }) => job),
         leaseMs: this.leaseMs,
       });
       this.renewedAt = began;

@@ -31,6 +31,8 @@ export interface CallContext {
   principal: Principal;
   requestId: string;
   client: ClientInfo;
+  /** The client's address as TRUST_PROXY has it. */
+  address?(): string;
   /** Its header `X-Tags` (beyond 13.1). */
   tagsHeader?: string | undefined;
   /** The fields of a body at /v1 that say whom it is for, as they were sent: what the engine gets of the body may lack them. */

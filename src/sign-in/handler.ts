@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NewSession, PeopleService, SignedIn } from '../access/index.js';
+import { actAs } from '../audit/index.js';
 import { ApiError, notFound, toApiError } from '../contract/errors.js';
 import { discardBody, errorHeaders, parseJson, readJsonBody, sendAnswer, setRate } from '../http/index.js';
 import type { RateState } from '../metering/metering.types.js';
@@ -17,6 +18,8 @@ export interface SignInDependencies {
   publicUrl: string;
   /** The window of the caller's address: one slot for each attempt, good or bad. */
   takeAddress(request: IncomingMessage): { admitted: boolean; rate: RateState; retryAfter: number };
+  /** The client's address as TRUST_PROXY has it. */
+  addressOf(request: IncomingMessage): string;
   onFault(fault: unknown, request: IncomingMessage): void;
 }
 
@@ -39,6 +42,8 @@ interface Answer {
 type Endpoint = (call: Call) => Promise<Answer> | Answer;
 
 const ok = (body: unknown, cookies: string[] = []): Answer => ({ status: 200, cookies, body });
+
+const NOBODY_YET = { kind: 'person', id: null, name: null } as const;
 
 /** What the browser is told of who it is; the token goes into its cookie alone. */
 const tell = ({ user, organizations }: SignedIn): SignedIn => ({ user, organizations });
@@ -63,7 +68,9 @@ export function createSignInHandler(dependencies: SignInDependencies): SignInHan
         const headers = { allow: Object.keys(found).join(', ') };
         throw new ApiError('method_not_allowed', 'Method not allowed', { headers });
       }
-      send(response, await endpoint({ request, response }));
+      // The work finds out who it is.
+      const acting = { actor: NOBODY_YET, address: dependencies.addressOf(request) };
+      send(response, await actAs(acting, () => endpoint({ request, response })));
     } catch (fault) {
       const error = toApiError(fault);
       if (error.code === 'server_error') dependencies.onFault(error.details.cause ?? error, request);

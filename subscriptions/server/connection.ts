@@ -106,6 +106,8 @@ export interface ConnectionOrigin {
   /** From the upgrade request; the init payload may have another, and an operation's `extensions` its own. */
   traceparent: string | undefined;
   client: ClientInfo;
+  /** The client's address as TRUST_PROXY has it. */
+  address: string;
   tagsHeader: string | undefined;
 }
 
@@ -414,6 +416,7 @@ export class Connection implements ProtocolSocket {
     return {
       ...{ principal, requestId, client, tagsHeader, signal },
       ...{ keyWindowOpen: true, rate: null, idempotencyKey: null },
+      address: () => this.origin.address,
     };
   }
 

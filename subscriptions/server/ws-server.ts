@@ -26,6 +26,8 @@ export interface GraphqlWsDependencies extends Omit<
   /** Its credential as an `Authorization` header has it; the upgrade may show a client token in its query (beyond 14.1). */
   authorizationOf(request: IncomingMessage): string | undefined;
   clientOf(request: IncomingMessage): ClientInfo;
+  /** The client's address as TRUST_PROXY has it. */
+  addressOf(request: IncomingMessage): string;
   tagsHeaderOf(request: IncomingMessage): string | undefined;
   /** The address's window, for the headers of a refused upgrade. */
   addressRate(request: IncomingMessage): RateState;
@@ -82,6 +84,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
       session: dependencies.sessionOf(request),
       traceparent: typeof traceparent === 'string' ? traceparent : undefined,
       client: dependencies.clientOf(request),
+      address: dependencies.addressOf(request),
       tagsHeader: dependencies.tagsHeaderOf(request),
     };
     const refused = () => dependencies.refusedAddress(request);

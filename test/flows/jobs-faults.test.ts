@@ -8,7 +8,8 @@ import { ApiError } from '../../src/contract/errors.js';
 import { createCompletion } from '../../src/jobs/moves/complete.queries.js';
 import { failJob } from '../../src/jobs/moves/finish.queries.js';
 import { requeueJobs, sweepJobs } from '../../src/jobs/moves/requeue.queries.js';
-import { renewLeases, writeProgress } from '../../src/jobs/moves/running.queries.js';
+import { renewLeases } from '../../src/jobs/moves/leases.queries.js';
+import { writeProgress } from '../../src/jobs/moves/running.queries.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { claimImages, createJobBench, NO_FILES, handlerOf, imageOutcome } from '../support/jobs.js';
@@ -119,9 +120,9 @@ describe('a worker whose lease was given to another', () => {
     expect(await failJob(sql(), { workerId: 'wrk_stale', attempt, message: 'x', code: 'server_error' })).toBe(
       false,
     );
-    expect(await renewLeases(sql(), { workerId: 'wrk_stale', attempts: [attempt], leaseMs: 30_000 })).toEqual(
-      new Set(),
-    );
+    expect(
+      await renewLeases(sql(), 'jobs', { workerId: 'wrk_stale', holds: [attempt], leaseMs: 30_000 }),
+    ).toEqual(new Set());
     expect(await requeueJobs(sql(), 'wrk_stale', [attempt])).toEqual([]);
     await writeProgress(sql(), 'wrk_stale', [{ ...attempt, percent: 90 }]);
     // Neither an old fence of the right worker, nor the right fence of another.

@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createInstallation, type Installation } from '../support/installation.js';
+import { expect, test } from 'vitest';
+import type { Installation } from '../support/installation.js';
 import { spawnPenstock, type SpawnedServer } from '../support/spawned.js';
+import { useSurvivor } from '../support/survivor.js';
 import { eventually } from '../support/wait.js';
 
 let installation: Installation;
 let other: SpawnedServer;
-beforeAll(async () => {
-  installation = await createInstallation();
-  other = await spawnPenstock(installation, { role: 'all' });
-});
-afterAll(async () => {
-  await other?.close();
-  await installation?.close();
-});
+useSurvivor((surviving) => ({ installation, other } = surviving));
 
 interface StreamedEvent {
   type: string;

@@ -47,30 +47,3 @@ BEGIN
     END LOOP;
   END LOOP;
 END $$;
-
--- Renews the leases of runs.
-CREATE OR REPLACE FUNCTION penstock_runs_renew(p_worker text, p_ids text[], p_fences int[], p_lease_ms int)
-RETURNS SETOF text LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM set_config('synchronous_commit', 'off', true);
-  RETURN QUERY
-    WITH held AS (
-      SELECT r.id FROM agent_runs r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
-      WHERE r.status = 'running' AND r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
-    )
-    UPDATE agent_runs r SET lease_until = clock_timestamp() + p_lease_ms * interval '1 ms'
-    FROM held WHERE r.id = held.id RETURNING r.id;
-END $$;
-
--- Returns the runs of a worker that stops. Another worker continues from the stored state.
-CREATE OR REPLACE FUNCTION penstock_runs_give_back(p_worker text, p_ids text[], p_fences int[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN QUERY
-    WITH held AS (
-      SELECT r.id FROM agent_runs r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
-      WHERE r.status = 'running' AND r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
-    )
-    UPDATE agent_runs r SET worker_id = NULL, lease_until = NULL, fence = r.fence + 1
-    FROM held WHERE r.id = held.id RETURNING r.id;
-  PERFORM pg_notify('penstock_run_pending', '');
-END $$;

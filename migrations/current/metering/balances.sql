@@ -22,6 +22,8 @@ CREATE TABLE balances (
   reserved bigint[] NOT NULL DEFAULT penstock_zeros(),
   low_fired boolean[] NOT NULL DEFAULT penstock_no_flags(),
   depleted_fired boolean[] NOT NULL DEFAULT penstock_no_flags(),
+  -- The last number that a ledger row of the organisation was given. The newest row counts; it takes the number of the one before over.
+  sequence bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (org_id, period_start)
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE UNIQUE INDEX balances_current ON balances (org_id) WHERE NOT superseded;

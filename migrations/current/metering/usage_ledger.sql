@@ -2,6 +2,8 @@
 -- `charged` of its settled rows. `holder` is the process that must settle or release; null once a job or a run owns the
 -- reservation. `swept`: released because its holder was lost, so that a holder who was only slow is still charged for
 -- what it delivered.
+--
+-- Rows of the kinds `top_up`, `adjustment` and `period` are no operations: they tell what else moved a balance.
 CREATE TABLE usage_ledger (
   operation_id text COLLATE "C" PRIMARY KEY,
   org_id text COLLATE "C" NOT NULL,
@@ -26,9 +28,37 @@ CREATE TABLE usage_ledger (
   client_name text,
   user_agent text,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  settled_at timestamptz
+  settled_at timestamptz,
+  -- Whom the operation is counted for, said at its admission.
+  end_user text,
+  tags text[] NOT NULL DEFAULT '{}',
+  -- The run whose agent made the call.
+  parent text,
+  -- The model that answered, its provider, and the upstream's own id of its answer.
+  answered_model text,
+  provider text,
+  upstream_id text,
+  status text CHECK (status IN ('succeeded', 'failed', 'cancelled')),
+  error_code text,
+  -- From admission to the end, by the database's clock. Null for what is no operation, and for restored rows.
+  latency_ms int,
+  -- From admission to the first token or byte, by the process's clock.
+  first_token_ms int,
+  -- {input, cached input, cache write, output, reasoning}; null for operations that are not counted in tokens.
+  tokens bigint[],
+  -- What all attempts cost at their upstreams, in nano-dollars; null: unknown. `cost_version`: the price version that held at admission.
+  cost_nano bigint,
+  cost_version text,
+  -- What budgets hold for the operation: nano-dollars, and the counters' ids. Null: none.
+  reserved_nano bigint,
+  counters bigint[],
+  -- The number of the row's end in its organisation (balances.sequence). Null while it is reserved.
+  sequence bigint,
+  -- What a row of kind `period` tells: {periodStart, periodEnd, allowance, topupStart, used}.
+  opening jsonb
 ) WITH (fillfactor = 80);
-CREATE INDEX usage_ledger_by_org ON usage_ledger (org_id, created_at);
+CREATE INDEX usage_ledger_by_org ON usage_ledger (org_id, created_at, operation_id);
+CREATE INDEX usage_ledger_by_sequence ON usage_ledger (org_id, sequence) WHERE sequence IS NOT NULL;
 CREATE INDEX usage_ledger_held ON usage_ledger (holder) WHERE state = 'reserved' AND holder IS NOT NULL;
 
 ALTER TABLE usage_ledger ENABLE ROW LEVEL SECURITY;

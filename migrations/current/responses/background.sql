@@ -85,33 +85,6 @@ BEGIN
   END LOOP;
 END $$;
 
--- Renews leases. If a power failure undoes a renewal, another worker only takes the response over.
-CREATE OR REPLACE FUNCTION penstock_responses_renew(p_worker text, p_ids text[], p_fences int[], p_lease_ms int)
-RETURNS SETOF text LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM set_config('synchronous_commit', 'off', true);
-  RETURN QUERY
-    WITH held AS (
-      SELECT r.id FROM responses r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
-      WHERE r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
-    )
-    UPDATE responses r SET lease_until = clock_timestamp() + p_lease_ms * interval '1 ms'
-    FROM held WHERE r.id = held.id RETURNING r.id;
-END $$;
-
--- Returns the responses of a worker that stops.
-CREATE OR REPLACE FUNCTION penstock_responses_give_back(p_worker text, p_ids text[], p_fences int[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN QUERY
-    WITH held AS (
-      SELECT r.id FROM responses r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
-      WHERE r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
-    )
-    UPDATE responses r SET worker_id = NULL, lease_until = NULL, fence = r.fence + 1
-    FROM held WHERE r.id = held.id RETURNING r.id;
-  PERFORM pg_notify('penstock_response_pending', '');
-END $$;
-
 -- Takes responses away from workers whose lease has expired. Returns whether any response waits for a worker.
 CREATE OR REPLACE FUNCTION penstock_responses_sweep() RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN

@@ -7,8 +7,6 @@ import { storedJson } from '../../text/stored-json.js';
 
 const named = (name: string, text: string) => ({ name: `agent_runs_${name}`, text });
 const CLAIM = named('claim_fairly', 'SELECT * FROM penstock_runs_claim($1, $2, $3, $4, $5::bigint, $6)');
-const RENEW = named('renew', 'SELECT penstock_runs_renew($1, $2, $3, $4) AS id');
-const GIVE_BACK = named('give_back', 'SELECT penstock_runs_give_back($1, $2, $3) AS id');
 const ADVANCE = named('advance', 'SELECT * FROM penstock_runs_advance($1, $2::jsonb) AS moved');
 const END = named('end', 'SELECT * FROM penstock_runs_end($1, $2::jsonb) AS moved');
 const SWEEP_TEXT = `SELECT penstock_runs_sweep() AS moved,
@@ -40,23 +38,6 @@ export async function claimRuns(
   { workerId, room: { free, reserve }, resting, leaseMs, limitMs }: RunClaim,
 ): Promise<RunRow[]> {
   return await sql.query<RunRow>(CLAIM, [workerId, free, reserve, leaseMs, limitMs, resting]);
-}
-
-/** Prolongs leases. Answers the ids that are still the worker's. */
-export async function renewRuns(
-  sql: Sql,
-  workerId: string,
-  options: { holds: Hold[]; leaseMs: number },
-): Promise<Set<string>> {
-  const { holds, leaseMs } = options;
-  const values = [workerId, holds.map(({ id }) => id), holds.map(({ fence }) => fence), leaseMs];
-  return new Set((await sql.query<{ id: string }>(RENEW, values)).map(({ id }) => id));
-}
-
-/** Another worker goes on from the stored state. */
-export async function requeueRuns(sql: Sql, workerId: string, holds: Hold[]): Promise<void> {
-  if (holds.length === 0) return;
-  await sql.query(GIVE_BACK, [workerId, holds.map(({ id }) => id), holds.map(({ fence }) => fence)]);
 }
 
 /** A boundary of a step, with what another worker would go on from. */

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Principal } from '../../access/access.types.js';
-import { createLeaseWorker } from '../../jobs/index.js';
+import { createLeaseWorker, releaseLeases, renewLeases } from '../../jobs/index.js';
 import type { LeaseTimes, LeaseWorker } from '../../jobs/index.js';
 import { RunExecution } from './run.execution.js';
 import type { ExecutionOptions } from './run.execution.js';
-import { claimRuns, createRunWriter, requeueRuns, renewRuns, sweepRuns } from './run.moves.queries.js';
+import { claimRuns, createRunWriter, sweepRuns } from './run.moves.queries.js';
 import type { RunRow } from './run.row.js';
 
 /** Takes runs and executes them. A run that its worker stops ends at its next boundary, and goes on elsewhere from its stored steps. */
@@ -28,8 +28,8 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     cancelled: 'run_cancel',
     moves: {
       claim: (claiming) => claimRuns(sql, { ...claiming, limitMs: TIME_LIMIT_MS }),
-      renew: (workerId, renewing) => renewRuns(sql, workerId, renewing),
-      requeue: (workerId, holds) => requeueRuns(sql, workerId, holds),
+      renew: (workerId, leases) => renewLeases(sql, 'agent_runs', { workerId, ...leases }),
+      requeue: (workerId, holds) => releaseLeases(sql, 'agent_runs', { workerId, holds }),
       sweep: () => sweepRuns(sql),
     },
     begin: (row, parts) => new RunExecution(options, row, { ...parts, writer, callerOf, turn }),

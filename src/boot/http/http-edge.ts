@@ -45,6 +45,7 @@ export interface HttpEdgeDependencies {
 export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
   const refusedRates = new WeakMap<object, RateState>();
   const guardStream = createStreamGuard(dependencies.authenticator);
+  const { clientAddress } = dependencies;
   /** Counts a refused key against the client's address, and attaches the address's window to the error. */
   const refusalOf = (request: IncomingMessage, error: unknown): unknown => {
     if (!(error instanceof ApiError) || error.code !== 'unauthorized') return error;
@@ -56,7 +57,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
     open(request, response, accepts = 'keys', isEventStream = false) {
       const opened = (principal: Principal): HttpCall => {
         const own = observed(request);
-        const call = new HttpCall(principal, own.requestId, { request, response });
+        const call = new HttpCall(principal, own.requestId, { request, response, clientAddress });
         guardStream(principal, response);
         own.call = call;
         return call;
@@ -86,7 +87,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
     requestId: (request) => observed(request).requestId,
     addCommonHeaders,
     rateOf: (error) => refusedRates.get(error as object) ?? dependencies.rateOf(error),
-    addressRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),
+    addressRate: (request) => dependencies.addressLimit.state(clientAddress(request)),
     currentRate: dependencies.currentRate,
     takeSlot: dependencies.takeSlot,
     returnSlot: dependencies.returnSlot,
@@ -172,11 +173,20 @@ class HttpCall implements CallContext {
   constructor(
     readonly principal: CallContext['principal'],
     readonly requestId: string,
-    { request, response }: { request: IncomingMessage; response: ServerResponse },
+    private readonly http: {
+      request: IncomingMessage;
+      response: ServerResponse;
+      clientAddress: ClientAddress;
+    },
   ) {
+    const { request, response } = http;
     this.client = tracedClientOf(request);
     this.tagsHeader = tagsHeaderOf(request);
     this.gone = new ResponseGone(response);
+  }
+
+  address(): string {
+    return this.http.clientAddress(this.http.request);
   }
 
   get signal(): AbortSignal {

@@ -1,7 +1,7 @@
 /** What changes a response in the background; the statements' sources are in migrations/current/responses/background.sql. */
 import type { ClientInfo } from '../../../contract/words.js';
 import type { Database, Sql } from '../../../database/database.types.js';
-import { createBatcher, wasRolledBack } from '../../../jobs/index.js';
+import { createBatcher, releaseLeases, renewLeases, wasRolledBack } from '../../../jobs/index.js';
 import type { Batcher, Claiming, Hold, LeaseMoves } from '../../../jobs/index.js';
 import type { SettlementEvent } from '../../../metering/metering.types.js';
 
@@ -11,8 +11,6 @@ const CREATE = named(
   'SELECT penstock_response_create($1::jsonb, $2, $3, $4, $5::text[], $6::text[]) AS id',
 );
 const CLAIM = named('claim', 'SELECT * FROM penstock_responses_claim($1, $2, $3, $4)');
-const RENEW = named('renew', 'SELECT penstock_responses_renew($1, $2, $3, $4) AS id');
-const GIVE_BACK = named('give_back', 'SELECT penstock_responses_give_back($1, $2, $3) AS id');
 const SWEEP = {
   ...named('sweep', 'SELECT penstock_responses_sweep() AS waiting'),
   repeatable: true,
@@ -101,13 +99,8 @@ export function responseMoves(sql: Sql): LeaseMoves<WorkRow> {
   return {
     claim: ({ workerId, room: { free, reserve }, leaseMs }: Claiming) =>
       sql.query<WorkRow>(CLAIM, [workerId, free, reserve, leaseMs]),
-    async renew(workerId, { holds, leaseMs }) {
-      const rows = await sql.query<{ id: string }>(RENEW, [workerId, ...namesOf(holds), leaseMs]);
-      return new Set(rows.map(({ id }) => id));
-    },
-    async requeue(workerId, holds) {
-      if (holds.length > 0) await sql.query(GIVE_BACK, [workerId, ...namesOf(holds)]);
-    },
+    renew: (workerId, leases) => renewLeases(sql, 'responses', { workerId, ...leases }),
+    requeue: (workerId, holds) => releaseLeases(sql, 'responses', { workerId, holds }),
     async sweep() {
       const [row] = await sql.query<{ waiting: boolean }>(SWEEP);
       return row?.waiting ?? true;
