@@ -10,7 +10,7 @@ WITH maker AS MATERIALIZED (
   WHERE id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp()) FOR SHARE)
 INSERT INTO client_tokens (id, org_id, maker_id, hash, scopes, expires_at, end_user, tags, rate_rpm, rate_burst, bound_kind, bound_id)
 SELECT $1, m.org_id, m.id, $3, $4, LEAST(clock_timestamp() + $5 * interval '1 second', m.expires_at), $6, $7, $8, $9, $10, $11 FROM maker m
-RETURNING expires_at`;
+RETURNING date_part('epoch', expires_at) * 1000 AS expires_ms`;
 
 /** Of an organisation, at most a thousand at once; those that another transaction is deleting are left to it. */
 export const FORGET_TOKENS = `

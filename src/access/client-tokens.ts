@@ -33,7 +33,7 @@ export interface NewClientToken {
 /** A new token. Only its maker's answer shows `token`; the database has its hash. */
 export interface MadeClientToken {
   token: string;
-  clientToken: { id: string; scopes: Scope[]; expiresAt: string };
+  clientToken: { id: string; scopes: Scope[]; expiresAt: Date };
 }
 
 /** Makes credentials for browsers: each acts as its maker, for an hour at most, within what it was made for (beyond 14.1). */
@@ -92,10 +92,10 @@ export function createClientTokenService({ database }: { database: Database }): 
       const [made] = await database.allTenants(async (em) => {
         const sql = sqlOf(em);
         await sql.query(FORGET_TOKENS, [maker.orgId]);
-        return await sql.query<{ expires_at: Date }>(MAKE_TOKEN, values);
+        return await sql.query<{ expires_ms: number }>(MAKE_TOKEN, values);
       });
       if (made === undefined) throw new ApiError('unauthorized', 'Invalid or missing API key');
-      return { token, clientToken: { id, scopes, expiresAt: made.expires_at.toISOString() } };
+      return { token, clientToken: { id, scopes, expiresAt: new Date(made.expires_ms) } };
     },
   };
 }
