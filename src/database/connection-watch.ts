@@ -10,6 +10,7 @@ const QUIET_MS = 1500;
 /** How long it has to say so, in turns. Both and a look together are less than a call's patience. */
 const REPLY_TURNS = 5;
 const TURN_MS = 500;
+const ANSWER = { text: 'SELECT 1', query_timeout: REPLY_TURNS * TURN_MS };
 /** A network as slow as this is used all the same. */
 const SLOWEST_BYTES_PER_MS = 100;
 
@@ -57,6 +58,7 @@ export function createConnectionWatch(options: ConnectionWatchOptions): Connecti
 class Watch implements ConnectionWatch {
   readonly #awaited = new Set<Awaited>();
   readonly #listening = new Set<pg.ClientBase>();
+  readonly #pools: pg.Pool[] = [];
   #heardAt = performance.now();
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
@@ -76,6 +78,7 @@ class Watch implements ConnectionWatch {
   }
 
   watch(pool: pg.Pool): void {
+    this.#pools.push(pool);
     const out = new WeakMap<pg.PoolClient, Awaited>();
     pool.on('acquire', (client) => out.set(client, this.begin(client)));
     pool.on('release', (error: unknown, client) => {
@@ -110,15 +113,32 @@ class Watch implements ConnectionWatch {
     const due = [...this.#awaited].filter((one) => isDue(one, askedAt));
     const isQuiet = oldest !== undefined && askedAt - Math.max(oldest.since, this.#heardAt) >= QUIET_MS;
     if (!isQuiet && due.length === 0) return;
-    const said = await askFor(due, this.options);
+    const [said, isThere] = await Promise.all([askFor(due, this.options), isQuiet && this.#answersOnIdle()]);
     if (said !== null) {
       this.#heardAt = performance.now();
       const forgotten = due.filter((one) => isForgotten(one, said));
       this.#giveUp(forgotten, 'PostgreSQL is not at what connections wait for: they are given up');
-    } else if (isQuiet && this.#heardAt < askedAt) {
+    } else if (isQuiet && this.#heardAt < askedAt && !isThere) {
       const waiting = [...this.#awaited].filter(({ since }) => since < askedAt);
       this.#giveUp(waiting, 'PostgreSQL says nothing: the connections that wait for it are given up');
     }
+  }
+
+  /** A server that takes no new connections may still be there: it is asked on one that is open and that nobody uses. */
+  async #answersOnIdle(): Promise<boolean> {
+    const pool = this.#pools.find(({ idleCount }) => idleCount > 0);
+    if (pool === undefined) return false;
+    let client: pg.PoolClient | undefined;
+    let isAnswered = false;
+    try {
+      client = await pool.connect();
+      await client.query(ANSWER);
+      isAnswered = true;
+    } catch {
+      // Silence, or a loss: the caller gives the waiting connections up.
+    }
+    client?.release(!isAnswered);
+    return isAnswered;
   }
 
   /** Listening connections share the others' fate: they could not tell silence from having nothing to say. */
