@@ -111,7 +111,8 @@ async function handle(
   let rest: RestRequest | null = null;
   let incoming: RequestBody | null = null;
   try {
-    const opened = edge.open(request, response, convention.readKey, isEventStream(matched, query));
+    const accepts = { from: convention.readKey, isEventStream: isEventStream(matched, query) };
+    const opened = edge.open(request, response, accepts);
     call = opened instanceof Promise ? await opened : opened;
     incoming = edge.body(request, call, convention.bodies);
     rest = await readRequest(options, { request, call, face, convention, matched, path, query, incoming });

@@ -54,7 +54,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
     return refused.refusal;
   };
   return {
-    open(request, response, accepts = 'keys', isEventStream = false) {
+    open(request, response, { from = 'keys', isEventStream = false } = {}) {
       const opened = (principal: Principal): HttpCall => {
         const own = observed(request);
         const call = new HttpCall(principal, own.requestId, { request, response, clientAddress });
@@ -66,10 +66,10 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
         throw refusalOf(request, error);
       };
       try {
-        const sent = typeof accepts === 'function' ? accepts(request) : authorizationOf(request);
+        const sent = typeof from === 'function' ? from(request) : authorizationOf(request);
         const authorization = isEventStream ? withAccessToken(request, sent) : sent;
         const session =
-          accepts === 'sessions' && authorization === undefined && request.headers.cookie !== undefined
+          from === 'sessions' && authorization === undefined && request.headers.cookie !== undefined
             ? dependencies.sessions.read(request)
             : undefined;
         const principal = dependencies.authenticator.recognize(authorization, session);
