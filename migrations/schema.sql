@@ -324,6 +324,59 @@ CREATE POLICY balances_tenant ON balances FOR ALL TO penstock_tenant USING ((org
 GRANT DELETE, INSERT, SELECT, UPDATE ON balances TO penstock_system;
 GRANT SELECT ON balances TO penstock_tenant;
 
+CREATE TABLE budget_counters (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  budget_id text COLLATE "C" NOT NULL,
+  subject text COLLATE "C" NOT NULL,
+  period_start timestamp with time zone NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  amount integer NOT NULL,
+  spent bigint DEFAULT 0 NOT NULL,
+  reserved bigint DEFAULT 0 NOT NULL,
+  fires_at bigint,
+  fired integer[] DEFAULT '{}'::integer[] NOT NULL,
+  CONSTRAINT budget_counters_budget_id_period_start_subject_key UNIQUE (budget_id, period_start, subject),
+  CONSTRAINT budget_counters_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT budget_counters_pkey PRIMARY KEY (id)
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=20);
+CREATE INDEX budget_counters_period ON public.budget_counters USING btree (period_start);
+ALTER TABLE budget_counters ENABLE ROW LEVEL SECURITY;
+ALTER TABLE budget_counters FORCE ROW LEVEL SECURITY;
+CREATE POLICY budget_counters_system ON budget_counters FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY budget_counters_tenant ON budget_counters FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON budget_counters TO penstock_system;
+GRANT SELECT ON budget_counters TO penstock_tenant;
+
+CREATE TABLE budgets (
+  id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  name text NOT NULL,
+  scope text NOT NULL,
+  subject text,
+  unit text NOT NULL,
+  cap bigint NOT NULL,
+  period text NOT NULL,
+  hard boolean DEFAULT true NOT NULL,
+  thresholds integer[] NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT budgets_cap_check CHECK ((cap >= 0)),
+  CONSTRAINT budgets_check CHECK (((scope = 'organization'::text) = (subject IS NULL))),
+  CONSTRAINT budgets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  CONSTRAINT budgets_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT budgets_period_check CHECK ((period = ANY (ARRAY['total'::text, 'day'::text, 'week'::text, 'month'::text]))),
+  CONSTRAINT budgets_pkey PRIMARY KEY (id),
+  CONSTRAINT budgets_scope_check CHECK ((scope = ANY (ARRAY['organization'::text, 'key'::text, 'endUser'::text, 'tag'::text]))),
+  CONSTRAINT budgets_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 256))),
+  CONSTRAINT budgets_unit_check CHECK (((unit = 'usd'::text) OR (unit = ANY (penstock_bucket_names()))))
+);
+CREATE INDEX budgets_org ON public.budgets USING btree (org_id, id);
+ALTER TABLE budgets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE budgets FORCE ROW LEVEL SECURITY;
+CREATE POLICY budgets_system ON budgets FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY budgets_tenant ON budgets FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON budgets TO penstock_system;
+GRANT SELECT ON budgets TO penstock_tenant;
+
 CREATE TABLE client_tokens (
   id text COLLATE "C" NOT NULL,
   org_id text NOT NULL,
@@ -1473,6 +1526,39 @@ CREATE OR REPLACE FUNCTION public.penstock_bucket_names()
 AS $function$
   SELECT ARRAY['credits', 'chat_tokens', 'image_generations', 'image_edits', 'video_seconds', 'stt_seconds', 'tts_chars',
     'music_tracks', 'agent_runs']
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_end(p_period text, p_at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT CASE WHEN p_period <> 'total'
+    THEN (date_trunc(p_period, p_at AT TIME ZONE 'UTC') + ('1 ' || p_period)::interval) AT TIME ZONE 'UTC' END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_fires_at(p_cap bigint, p_thresholds integer[], p_fired integer[])
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT min(penstock_budget_mark(p_cap, t)) FROM unnest(p_thresholds) t WHERE t <> ALL (p_fired)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_mark(p_cap bigint, p_threshold integer)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT greatest(1, ceil(p_cap * p_threshold::numeric / 10000))::bigint
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_start(p_period text, p_at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT CASE WHEN p_period = 'total' THEN 'epoch'::timestamptz ELSE date_trunc(p_period, p_at, 'UTC') END
 $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_carry(b balances)

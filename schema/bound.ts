@@ -3,7 +3,6 @@ import { getNamedType, GraphQLID } from 'graphql';
 import { notForTokens } from '../src/access/index.js';
 import type { BoundKind } from '../src/contract/words.js';
 import type { CallContext } from '../src/metering/call-context.js';
-import type { FieldGuard } from './guard.js';
 
 /**
  * What a client token reaches that is bound to one object (beyond 14.1). For fields that name an object: by kind of object, the argument that
@@ -43,7 +42,8 @@ const UNKNOWN = 'unknown';
 type Arguments = Record<string, unknown>;
 
 export interface Binding {
-  reach: NonNullable<FieldGuard['reach']>;
+  /** It names no object, and is not for such tokens. */
+  isClosed: boolean;
   /** The arguments as a bound token may mean them: an id of anything else becomes an unknown one. @throws ApiError forbidden */
   bind(given: Arguments, call: CallContext): Arguments;
 }
@@ -52,10 +52,10 @@ export interface Binding {
 export function bindingOf({ name, args }: Pick<GraphQLField<unknown, unknown>, 'name' | 'args'>): Binding {
   const rule = FIELDS[name];
   const ids = args.filter(({ type }) => getNamedType(type) === GraphQLID).map((argument) => argument.name);
-  if (rule === 'open' || rule === 'list') return { reach: 'all', bind: (given) => given };
-  if (rule === undefined && ids.length === 0) return { reach: 'nothing', bind: (given) => given };
+  if (rule === 'open' || rule === 'list') return { isClosed: false, bind: (given) => given };
+  if (rule === undefined && ids.length === 0) return { isClosed: true, bind: (given) => given };
   return {
-    reach: 'ids',
+    isClosed: false,
     bind(given, { principal: { token } }) {
       if (token === undefined || token.bound === null) return given;
       const { kind, id } = token.bound;

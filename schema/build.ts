@@ -9,6 +9,7 @@ import { actAs } from '../src/audit/index.js';
 import type { Acting } from '../src/audit/index.js';
 import type { MemberRole } from '../src/contract/words.js';
 import { ApiKeyResolver } from './api-key/api-key.resolver.js';
+import { BudgetResolver } from './budget/budget.resolver.js';
 import { AuditResolver } from './audit/audit.resolver.js';
 import { bindingOf } from './bound.js';
 import { ClientTokenResolver } from './client-token/client-token.resolver.js';
@@ -16,7 +17,7 @@ import type { GraphqlContext } from './context.js';
 import { EmbeddingResolver } from './embedding/embedding.resolver.js';
 import { EstimateResolver } from './estimate/estimate.resolver.js';
 import { printSubgraph, toSubgraph } from './federation/subgraph.js';
-import { enter, guardOf } from './guard.js';
+import { closeToBound, enter, guardOf } from './guard.js';
 import { cutIds } from './ids.js';
 import { ImageEditResolver } from './image-edit/image-edit.resolver.js';
 import { ImageResolver } from './image/image.resolver.js';
@@ -46,6 +47,7 @@ const schemaResolvers: ResolverClass[] = [
   AgentResolver,
   AgentRunResolver,
   ApiKeyResolver,
+  BudgetResolver,
   AuditResolver,
   ChatResolver,
   ClientTokenResolver,
@@ -134,7 +136,8 @@ export function printPenstockSchema(options: SchemaOptions = {}): string {
 /** Puts the guard in front of a root field once, at build time: middleware on every field costs a third of a list (ADR 1). */
 function guardField(field: GraphQLField<unknown, GraphqlContext>, role: MemberRole): void {
   const binding = bindingOf(field);
-  const guard = { role, ...guardOf(field), reach: binding.reach };
+  const guard = { role, ...guardOf(field) };
+  if (binding.isClosed) closeToBound(guard);
   field.extensions = { ...field.extensions, penstock: guard };
   const work = field.subscribe ?? field.resolve;
   if (!work) return;

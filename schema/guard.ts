@@ -23,10 +23,15 @@ export interface FieldGuard {
   role?: MemberRole;
   /** True where keys are refused: people only. */
   people?: true;
-  /** What a client token that is bound to one object reaches by it; set at build time (bound.ts). */
-  reach?: 'all' | 'ids' | 'nothing';
   /** True where the service makes the one admission statement itself (generations, chat, embeddings). */
   admittedByService: boolean;
+}
+
+const closed = new WeakSet<FieldGuard>();
+
+/** Closes a root field to client tokens that are bound to one object; at build time. */
+export function closeToBound(guard: FieldGuard): void {
+  closed.add(guard);
 }
 
 const OPEN: FieldGuard = { scope: null, admittedByService: false };
@@ -134,7 +139,7 @@ export function enter(guard: FieldGuard, context: GraphqlContext): void | Promis
 function enforce(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
   if (guard.scope !== null) requireScope(context.call, guard.scope);
   const { person, userId, token } = context.call.principal;
-  if (token != null && token.bound !== null && guard.reach === 'nothing') throw notForTokens();
+  if (token != null && token.bound !== null && closed.has(guard)) throw notForTokens();
   // Of a key a role demands nothing that its retry could lack.
   if (guard.people || (guard.role !== undefined && (person ?? token) !== undefined))
     requireScope(context.call, `${guard.people ? 'people' : 'role'}:${guard.role ?? 'viewer'}`);

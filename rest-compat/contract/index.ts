@@ -1,5 +1,6 @@
 import type { Route } from '../shared/route.types.js';
 import { agentRoutes } from './agents.js';
+import { budgetRoutes } from './budgets.js';
 import { chatRoutes } from './chat.js';
 import { clientTokenRoutes } from './client-tokens.js';
 import { embeddingRoutes } from './embeddings.js';
@@ -27,6 +28,7 @@ export const routes: readonly Route[] = [
   ...embeddingRoutes,
   ...jobRoutes,
   ...quotaRoutes,
+  ...budgetRoutes,
   ...modelRoutes,
   ...agentRoutes,
   ...knowledgeRoutes,
