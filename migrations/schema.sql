@@ -1838,7 +1838,7 @@ BEGIN
   RETURN NULL;
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_job_fail(p_worker text, p_id text, p_fence integer, p_message text, p_code text)
+CREATE OR REPLACE FUNCTION public.penstock_job_fail(p_worker text, p_id text, p_fence integer, p_message text, p_code text, p_outcome jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
@@ -1850,11 +1850,11 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM penstock_job_finish(j, 'failed', p_message, p_code);
+  PERFORM penstock_job_finish(j, 'failed', p_message, p_code, p_outcome);
   RETURN true;
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_job_finish(j jobs, p_status text, p_message text, p_code text)
+CREATE OR REPLACE FUNCTION public.penstock_job_finish(j jobs, p_status text, p_message text, p_code text, p_outcome jsonb DEFAULT NULL::jsonb)
  RETURNS jobs
  LANGUAGE plpgsql
 AS $function$
@@ -2452,7 +2452,7 @@ BEGIN
   ELSIF r.status NOT IN ('queued', 'in_progress') THEN
     RETURN false;
   ELSIF r.status = 'queued' AND r.sequence = p_sequence THEN
-    PERFORM penstock_response_finish(r, 'cancelled', p_response, '{}', ARRAY[p_event], NULL, NULL, NULL);
+    PERFORM penstock_response_finish(r, 'cancelled', p_response, '{}', ARRAY[p_event], NULL, NULL, NULL, NULL);
   ELSE
     UPDATE responses q SET cancelling = true WHERE q.id = p_id;
     PERFORM pg_notify('penstock_response_cancel', p_id);
@@ -2487,7 +2487,7 @@ BEGIN
   RETURN r.id;
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_response_end(p_worker text, p_id text, p_fence integer, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text)
+CREATE OR REPLACE FUNCTION public.penstock_response_end(p_worker text, p_id text, p_fence integer, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text, p_outcome jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
@@ -2498,11 +2498,11 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM penstock_response_finish(r, p_status, p_response, p_item_ids, p_events, p_amounts, p_event, p_trace);
+  PERFORM penstock_response_finish(r, p_status, p_response, p_item_ids, p_events, p_amounts, p_event, p_trace, p_outcome);
   RETURN true;
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_response_finish(r responses, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text)
+CREATE OR REPLACE FUNCTION public.penstock_response_finish(r responses, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text, p_outcome jsonb)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
