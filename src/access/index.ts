@@ -9,7 +9,7 @@ export type { ClientTokenService, MadeClientToken, NewClientToken } from './clie
 export { readClientToken } from './client-token.input.js';
 export { isClientToken } from './client-tokens.js';
 export { createKeyService } from './keys.js';
-export type { KeyRecord, KeyService, NewKey } from './keys.js';
+export type { KeyName, KeyRecord, KeyService, NewKey } from './keys.js';
 export { createMemberService } from './members.js';
 export type { MemberService, MemberView } from './members.js';
 export { createOrganizationService } from './organizations.js';
