@@ -139,6 +139,12 @@ const noKey = () => notFound('API key not found');
 
 const MAX_OVERLAP_SECONDS = 604_800;
 
+/** @throws ApiError invalid_request */
+function checkOverlap(seconds: number): void {
+  if (!Number.isInteger(seconds) || seconds < 0 || seconds > MAX_OVERLAP_SECONDS)
+    throw invalid(`overlapSeconds must be 0 to ${MAX_OVERLAP_SECONDS}`, 'overlapSeconds');
+}
+
 /** What `create` does, for use inside a transaction. */
 export async function insertKey(em: EntityManager, input: NewKey): Promise<KeyRecord & { key: string }> {
   check(input);
@@ -180,8 +186,7 @@ export function createKeyService({ database }: { database: Database }): KeyServi
       }),
     rotate: (id, overlapSeconds, orgId) =>
       database.allTenants(async (em) => {
-        if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > MAX_OVERLAP_SECONDS)
-          throw invalid(`overlapSeconds must be 0 to ${MAX_OVERLAP_SECONDS}`, 'overlapSeconds');
+        checkOverlap(overlapSeconds);
         const key = newKeyText();
         const where = { id, sessionId: null, revokedAt: null, ...(orgId === undefined ? {} : { orgId }) };
         const rotated = await em.nativeUpdate(ApiKey, where, {
