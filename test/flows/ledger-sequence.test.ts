@@ -3,6 +3,7 @@ import type { Principal } from '../../src/access/index.js';
 import type { Metering, OperationRequest } from '../../src/metering/index.js';
 import { bareOutcome } from '../../src/metering/index.js';
 import { newId } from '../../src/contract/ids.js';
+import { createUsage } from '../../src/usage/index.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { bucketTable, foldLedger } from '../support/ledger.js';
@@ -145,7 +146,7 @@ describe('an end that changes afterwards', () => {
     expect(after.rows.slice(0, before.rows.length)).toEqual(before.rows);
     await expectFoldable(orgId);
     expect(await bench.ledgerSum(orgId, 1, 'settled')).toBe(0);
-    const { nodes } = await processes[0].usageRecords({ orgId, first: 10 });
+    const { nodes } = await createUsage(db).records({ orgId, first: 10 });
     expect(nodes.map(({ state, amounts }) => ({ state, amounts }))).toEqual([
       { state: 'released', amounts: {} },
     ]);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Metering, OperationOutcome } from '../../src/metering/index.js';
+import { createUsage } from '../../src/usage/index.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { charging, chat, createMeteringBench, priced, request } from '../support/metering.js';
@@ -159,7 +160,7 @@ it('rows that open periods are no records', async () => {
   await metering.balances(principal.orgId);
   const kinds = await bench.sql('SELECT kind FROM usage_ledger WHERE org_id = $1', [principal.orgId]);
   expect(kinds).toEqual([{ kind: 'period' }]);
-  expect((await metering.usageRecords({ orgId: principal.orgId, first: 10 })).nodes).toEqual([]);
+  expect((await createUsage(db).records({ orgId: principal.orgId, first: 10 })).nodes).toEqual([]);
   await metering.topUp(principal.orgId, 'credits', 100);
   const latencies = await bench.sql('SELECT latency_ms AS ms FROM usage_ledger WHERE org_id = $1', [
     principal.orgId,
