@@ -22,6 +22,7 @@ const TAGS: Record<string, string> = {
   Jobs: 'Asynchronous work: list, follow, cancel.',
   Webhooks: 'Signed notifications: registrations and deliveries.',
   Usage: 'What was used: operations one by one, and added up.',
+  'Client tokens': 'Credentials that a browser may hold.',
   Quota: "What is left of the organisation's plan.",
   Models: 'The catalogue.',
 };
