@@ -57,6 +57,9 @@ export interface NewKey extends KeyLimits {
 export type KeyChange = Partial<Pick<NewKey, 'name' | 'scopes' | 'expiresAt'>> & KeyLimits;
 
 /** Makes, changes, revokes and lists keys; the full key exists only in the answers to `create` and `rotate`. */
+/** What everybody in its organisation may know of a key. */
+export type KeyName = Pick<KeyRecord, 'id' | 'name' | 'prefix' | 'revokedAt'>;
+
 export interface KeyService {
   /** @throws ApiError invalid_request for an empty name or no scope, not_found for an unknown organisation */
   create(input: NewKey): Promise<KeyRecord & { key: string }>;
@@ -72,6 +75,8 @@ export interface KeyService {
   revoke(keyId: string, orgId?: string): Promise<{ id: string; revokedAt: string }>;
   /** @param createdBy only the keys of one creator, who may have left: an email address (case-insensitive), or `command line` */
   list(orgId: string, createdBy?: string | null): Promise<KeyRecord[]>;
+  /** The names of keys, revoked ones among them; what is no key of the organisation is left out. */
+  namesOf(orgId: string, ids: readonly string[]): Promise<KeyName[]>;
 }
 
 const COMMAND_LINE = 'command line';
@@ -210,6 +215,11 @@ export function createKeyService({ database }: { database: Database }): KeyServi
       database.tenant(orgId, async (em) => {
         const where = { orgId, sessionId: null, ...madeBy(createdBy) };
         return (await em.find(ApiKey, where, { orderBy: { id: 'asc' } })).map(toRecord);
+      }),
+    namesOf: (orgId, ids) =>
+      database.tenant(orgId, async (em) => {
+        const keys = await em.find(ApiKey, { orgId, sessionId: null, id: { $in: [...ids] } });
+        return keys.map(toRecord).map(({ id, name, prefix, revokedAt }) => ({ id, name, prefix, revokedAt }));
       }),
   };
 }

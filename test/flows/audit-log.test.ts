@@ -281,6 +281,7 @@ const COMMANDS: [command: string, given: () => string[], actions: string[]][] = 
   ],
   ['budget delete', () => ['--id', made['cliBudget']!], ['budget_deleted']],
   ['org cancel', () => ['--org', 'By cli'], ['subscription_cancelled']],
+  ['usage rebuild', () => ['--org', 'By cli'], ['usage_rebuilt']],
   ['dead-letters replay', () => [], ['dead_letters_replayed']],
 ];
 
@@ -292,7 +293,6 @@ const READING = [
   'budget list',
   'member list',
   'dead-letters list',
-  'usage',
   'doctor',
   'migrate',
   'topics create',
