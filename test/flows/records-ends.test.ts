@@ -70,9 +70,8 @@ describe('the record of an operation whose caller leaves', () => {
   it('of a job says so', async () => {
     const job = (await mediaJobs(60_000)).find(({ tool }) => tool === 'music');
     const made = await media(`${job!.path}?async=true`, job!.body);
-    const { job_id: id } = made.body as { job_id: string };
-    const query = 'mutation ($id: ID!) { cancelJob(id: $id) { status } }';
-    await recorded.server.graphql(query, { key: recorded.key, variables: { id } });
+    const { id } = made.body as { id: string };
+    await recorded.server.rest('DELETE', `/jobs/${id}`, { key: recorded.key });
     expect((await ended())[0]).toMatchObject({ ...FREE, status: 'cancelled', errorCode: null });
   });
 
