@@ -14,12 +14,12 @@ const RECORD = `operation_id, org_id, kind, state, request_id, job_id, run_id, p
 /** Newest first, by time and then id; the cursor names the last row seen. @param conditions of a filter */
 export const recordsStatement = (conditions: string): string => `
   SELECT ${RECORD} FROM usage_ledger
-  WHERE org_id = $1 AND kind <> 'period' AND created_at <= 'epoch'::timestamptz + $2::bigint * interval '1 microsecond'
+  WHERE org_id = $1 AND kind NOT IN ('period', 'hold') AND created_at <= 'epoch'::timestamptz + $2::bigint * interval '1 microsecond'
     AND (created_at, operation_id) < ('epoch'::timestamptz + $2::bigint * interval '1 microsecond', $3)${conditions}
   ORDER BY created_at DESC, operation_id DESC LIMIT $4`;
 
 export const countStatement = (conditions: string): string =>
-  `SELECT count(*)::bigint AS count FROM usage_ledger WHERE org_id = $1 AND kind <> 'period'${conditions}`;
+  `SELECT count(*)::bigint AS count FROM usage_ledger WHERE org_id = $1 AND kind NOT IN ('period', 'hold')${conditions}`;
 
 /** Organisations whose ledger is ahead of their rollups, or that have cells of half hours that are over and not grouped. */
 export const BEHIND = `
