@@ -135,7 +135,7 @@ describe('the record of work in the background', () => {
     for (const { path, body } of await mediaJobs()) await media(path, body);
     const found = await ended();
     expect(found).toHaveLength(6);
-    for (const { kind, ...record } of found.filter(({ kind }) => kind !== 'image'))
+    for (const record of found.filter(({ kind }) => kind !== 'image'))
       expect(record).toMatchObject({
         status: 'succeeded',
         provider: 'sandbox',

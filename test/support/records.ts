@@ -1,7 +1,8 @@
+import { scaledDecimal } from '../../src/pricing/index.js';
 import { startFakeUpstream, type FakeUpstream } from './fake-upstream.js';
 import { startPenstock, type TestServer } from './server.js';
 
-/** What the ledger says of an operation's end. */
+/** What the record of an operation says of its end. */
 export interface Row {
   kind: string;
   parent: string | null;
@@ -18,20 +19,18 @@ export interface Row {
   costVersion: string | null;
 }
 
-const CLASSES = ['input', 'cachedInput', 'cacheWrite', 'output', 'reasoning'];
+const RECORDS = `{ usageRecords(first: 100) { nodes { kind: operation parent: parentRunId status errorCode provider answeredModel
+  upstreamId firstTokenMs latencyMs costUsd costVersion tokens { input cachedInput cacheWrite output reasoning } } } }`;
 
-/** The records of an organisation, oldest first, without what is none of an operation. */
-async function recordsOf(server: TestServer, orgId: string): Promise<Row[]> {
-  const rows = await server.installation.sql<Omit<Row, 'tokens'> & { tokens: string[] | null }>(
-    `SELECT kind, parent, status, error_code AS "errorCode", provider, answered_model AS "answeredModel", upstream_id AS "upstreamId",
-       first_token_ms AS "firstTokenMs", latency_ms AS "latencyMs", tokens, cost_nano::text AS "costNano", cost_version AS "costVersion"
-     FROM usage_ledger WHERE org_id = $1 AND kind NOT IN ('period', 'top_up', 'adjustment') ORDER BY operation_id`,
-    [orgId],
-  );
-  return rows.map(({ tokens, ...row }) => ({
+/** The records of a key's organisation, oldest first. */
+async function recordsOf(server: TestServer, key: string): Promise<Row[]> {
+  const { data, errors } = await server.graphql<{
+    usageRecords: { nodes: (Omit<Row, 'costNano'> & { costUsd: string | null })[] };
+  }>(RECORDS, { key });
+  if (data == null) throw new Error(JSON.stringify(errors));
+  return data.usageRecords.nodes.toReversed().map(({ costUsd, ...row }) => ({
     ...row,
-    tokens:
-      tokens && (Object.fromEntries(CLASSES.map((name, at) => [name, Number(tokens[at])])) as Row['tokens']),
+    costNano: costUsd === null ? null : String(scaledDecimal(costUsd, 9)),
   }));
 }
 
@@ -68,7 +67,7 @@ export interface Recorded {
   key: string;
   /** Another organisation calls from now on. */
   renew(): Promise<void>;
-  /** What the ledger says of the organisation's operations, oldest first. */
+  /** The records of the organisation's operations, oldest first. */
   records(): Promise<Row[]>;
   /** A POST at /v1; its answer as text. */
   v1(path: string, body: object): Promise<string>;
@@ -120,7 +119,7 @@ export async function startRecorded(): Promise<Recorded> {
     async renew() {
       org = await server.createOrg({ plan: 'business_monthly' });
     },
-    records: () => recordsOf(server, org.orgId),
+    records: () => recordsOf(server, org.key),
     async v1(path, body) {
       const answer = await server.raw(`/v1${path}`, {
         method: 'POST',
