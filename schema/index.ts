@@ -26,7 +26,9 @@ export {
   takeKeySlot,
 } from './guard.js';
 export { AgentRunEvent } from './agent/run.type.js';
-export { JobTool } from './enums.js';
+export { JobTool, UsageExportFormat } from './enums.js';
+export { UsageExportPiece } from './usage/usage-export.type.js';
+export { UsageRecordFilterInput } from './usage/usage.input.js';
 export { JobProgress, JobType } from './job/job.type.js';
 export { createDocuments } from './documents/index.js';
 export type { DocumentRequest, Documents } from './documents/index.js';

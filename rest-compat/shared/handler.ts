@@ -18,6 +18,7 @@ import { nameSource, readDialect, readRequest, splitUrl } from './request.js';
 import { answerOf, answerOrRefuse, errorAnswer, JSON_HEADERS } from './respond.js';
 import type { Call, Matched, MountedFace, RestOptions, RestRequest } from './rest.types.js';
 import type { Route } from './route.types.js';
+import { streamText } from './text-stream.js';
 import { streamNewRun, streamRun } from './run-stream.js';
 import { isStreaming, streamChat, streamOperation } from './streams.js';
 
@@ -186,6 +187,7 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   try {
     if (endpoint.route.raw === 'run') await streamNewRun({ options, rest, response, idempotent });
     else if (endpoint.route.raw === 'run-events') await streamRun({ options, rest, response });
+    else if (endpoint.route.raw === 'text') await streamText({ options, rest, response });
     else await streamOperation({ options, rest, response });
   } finally {
     leave();
