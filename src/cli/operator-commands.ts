@@ -68,6 +68,25 @@ export function addOperatorCommands(program: Command): void {
       );
     });
   program
+    .command('reconcile')
+    .description(
+      "Adds up an organization's ledger, balances, usage and budgets again, and names what differs.",
+    )
+    .requiredOption('--org <id or name>')
+    .option('--invoice <file>', "an upstream's invoice as CSV")
+    .action(async ({ org, invoice }: { org: string; invoice?: string }) => {
+      const [{ withSession }, { readFile }] = await Promise.all([
+        import('./session.js'),
+        import('node:fs/promises'),
+      ]);
+      const text = invoice === undefined ? null : await readFile(invoice, 'utf8');
+      const answer = await withSession(async ({ organizations, usage: adding }) =>
+        adding.reconcile(await organizations.resolveId(org), text),
+      );
+      print(answer);
+      if (answer.differences.length > 0) process.exitCode = 1;
+    });
+  program
     .command('migrate')
     .description('Migrates the database to this version.')
     .action(async () => {
