@@ -1,5 +1,6 @@
 export { asyncApiDocument } from './asyncapi/asyncapi.js';
 export { buildPenstockSchema, printPenstockSchema } from './build.js';
+export { sdlOf } from './federation/subgraph.js';
 export type { ResolverClass, SchemaOptions } from './build.js';
 export { chatBody, parseChatChunk, parseChatCompletion } from './chat/chat.shape.js';
 export { ChatCompletionInput } from './chat/chat.input.js';

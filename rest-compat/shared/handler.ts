@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
+  createDocument,
   discardBody,
   rateFor,
   returnIfRefused,
@@ -81,12 +82,13 @@ function createTable(options: RestOptions, face: MountedFace): RestTable {
 
 /** Needs no key. */
 function createDescription({ edge }: RestOptions, face: MountedFace): RestHandler {
+  const send = createDocument(face.openapi, JSON_HEADERS);
   return (request, response) => {
     const headers = face.conventionOf(request, OPENAPI_PATH).headers?.(edge.requestId(request));
     for (const name in headers) response.setHeader(name, headers[name] ?? '');
     edge.addCommonHeaders(response);
     setRate(response, edge.addressRate(request));
-    sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: face.openapi });
+    return send(request, response);
   };
 }
 
