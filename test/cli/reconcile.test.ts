@@ -93,9 +93,9 @@ describe('reconcile', () => {
     ],
     [
       'rollups that were changed',
-      'UPDATE usage_rollups SET cost_nano = cost_nano + 1 WHERE org_id = $1 AND level = 2 AND dims = 0',
-      'UPDATE usage_rollups SET cost_nano = cost_nano - 1 WHERE org_id = $1 AND level = 2 AND dims = 0',
-      { what: 'rollups', of: 'level 2 dims 0 cost' },
+      'UPDATE usage_rollups SET cost_nano = cost_nano + 1 WHERE org_id = $1 AND level = 1 AND dims = 0',
+      'UPDATE usage_rollups SET cost_nano = cost_nano - 1 WHERE org_id = $1 AND level = 1 AND dims = 0',
+      { what: 'rollups', of: 'level 1 dims 0 cost' },
     ],
     [
       'cells that were changed',
