@@ -38,8 +38,8 @@ export function addDeadLetterCommands(program: Command): void {
     });
 }
 
-/** `usage`, `migrate`, `topics create`, `doctor`. */
-export function addOperatorCommands(program: Command): void {
+/** `usage`, `usage rebuild`, `reconcile`. */
+export function addUsageCommands(program: Command): void {
   const usage = program
     .command('usage')
     .description('Lists the metered operations of an organization.')
@@ -86,6 +86,10 @@ export function addOperatorCommands(program: Command): void {
       print(answer);
       if (answer.differences.length > 0) process.exitCode = 1;
     });
+}
+
+/** `migrate`, `topics create`, `doctor`. */
+export function addOperatorCommands(program: Command): void {
   program
     .command('migrate')
     .description('Migrates the database to this version.')
