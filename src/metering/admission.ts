@@ -1,15 +1,16 @@
 import type { PlanCatalogue, Principal } from '../access/access.types.js';
-import { ApiError } from '../contract/errors.js';
+import { ApiError, invalid } from '../contract/errors.js';
 import type { AdmissionAnswer, Outcome } from './admission-answer.js';
 import { decode, STALE } from './admission-answer.js';
 import type { AdmissionItem } from './admission-batch.js';
 import { gather } from './admission-batch.js';
 import { ADMIT, encode } from './admission.queries.js';
 import { allowanceOf } from './allowance.js';
+import { concernedCounters } from './budgets/concerned.js';
 import { createCoalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
 import type { Admission, AdmissionRequest } from './metering.types.js';
-import { endpointRule, keyRule, ownRule } from './rates.js';
+import { endpointRule, keyRule, ownRule, withRate } from './rates.js';
 
 export interface AdmissionOptions {
   plans: PlanCatalogue;
@@ -24,6 +25,17 @@ export interface AdmissionOptions {
   admitted(request: AdmissionRequest, admission: Admission): void;
   refused(error: unknown): void;
 }
+
+/** Whether a hard budget in USD concerns an operation whose model has no price: nobody can say what it would cost. */
+function isUnpriced(request: AdmissionRequest): boolean {
+  const { principal, operation } = request;
+  if (principal.budgets === undefined || operation?.costBound === undefined) return false;
+  const isHard = concernedCounters(request).some(({ rule }) => rule.hard && rule.unit === 'usd');
+  return isHard && operation.costBound() === null;
+}
+
+const noPrice = ({ operation }: AdmissionRequest, { rate }: Admission): ApiError =>
+  withRate(invalid(`Model has no price: ${operation?.model}`, 'model'), rate);
 
 /**
  * Admission: simultaneous requests share one call of `penstock_admit`. If a caller's cached key is out of date, it is read again and the
@@ -64,9 +76,11 @@ export function createAdmission({
       let current = request;
       try {
         for (let attempt = 0; attempt < 3; attempt++) {
-          const outcome = await coalescer.add(itemOf(current));
+          const unpriced = isUnpriced(current);
+          const outcome = await coalescer.add(itemOf(unpriced ? { ...current, operation: undefined } : current));
           if (outcome instanceof ApiError) throw outcome;
           if (outcome !== STALE) {
+            if (unpriced) throw noPrice(current, outcome);
             admitted(request, outcome);
             return outcome;
           }

@@ -18,6 +18,11 @@ const ROOM = 'b.allowance[1] + b.topup_start[1] + b.topup_added[1]';
 const NO_EVENT_DUE = `(b.allowance[1] = -1 OR b.depleted_fired[1]
         OR (${ROOM} - b.used[1] - s.c) * 10 >= ${ROOM} OR b.low_fired[1] AND ${ROOM} > b.used[1] + s.c)`;
 
+/** Budgets are told what the operations that they count have spent: after the balances, by which counters are locked. True. */
+const COUNTED = `COALESCE((
+      SELECT penstock_budget_settle(array_agg(ROW(u.counters, u.reserved, u.reserved_nano, u.charged, u.cost_nano)::budget_ending))
+        FROM u WHERE u.counters IS NOT NULL HAVING count(*) > 0), 0) >= 0`;
+
 /**
  * The fast path, for almost all batches: ends token reservations of the current period that are charged no more than they reserved, return
  * nothing that an earlier plan covered, and bring no balance to an event. Any other operation fails the whole batch (SQLSTATE PM001) without a
@@ -50,11 +55,12 @@ export const FITTING = {
         answered_model = e.answered_model, provider = e.provider, upstream_id = e.upstream_id, first_token_ms = e.first_token_ms,
         tokens = e.tokens, cost_nano = e.cost_nano, cost_version = e.cost_version
       FROM b CROSS JOIN LATERAL unnest(b.endings) WITH ORDINALITY e WHERE u.operation_id = e.operation_id AND u.state = 'reserved'
-      RETURNING 1)
+      RETURNING u.counters, u.reserved, u.reserved_nano, u.charged, u.cost_nano)
   SELECT CASE WHEN (SELECT count(*) FROM u) = cardinality($1) THEN json_object_agg(b.org_id, b.shown)::text ELSE penstock_refuse() END
     FROM b WHERE (
       SELECT count(penstock_emit('events', e.org, penstock_event(e.type, e.org, e.data), e.trace))
-        FROM penstock_heard_events($2::json) e) >= 0`,
+        FROM penstock_heard_events($2::json) e) >= 0
+    AND ${COUNTED}`,
 };
 
 /** Waits until all earlier commits are on the disk. A separate transaction, so that no balance is locked during the flush. */

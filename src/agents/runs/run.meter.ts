@@ -11,6 +11,9 @@ import { RunFault } from './run.fault.js';
 import type { EndedOperation } from './run.moves.queries.js';
 import type { RunRow } from './run.row.js';
 
+/** Refusals that end the run, in their own words. */
+const ENDING: ReadonlySet<string> = new Set(['unauthorized', 'budget_exceeded', 'invalid_request']);
+
 /**
  * The purse of one run: each model call and each tool reserves its price before it begins. What was reserved is settled in the
  * transaction that writes the step, so that the ledger, `credits_used` and the steps cannot disagree.
@@ -88,7 +91,7 @@ export class RunMeter {
     } catch (error) {
       if (error instanceof ApiError && error.code === 'quota_exceeded')
         throw new RunFault('Quota exceeded for credits', error);
-      if (error instanceof ApiError && error.code === 'unauthorized')
+      if (error instanceof ApiError && ENDING.has(error.code))
         throw new RunFault(error.message, error);
       throw error;
     }
