@@ -1709,6 +1709,16 @@ BEGIN
   RETURN b;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_bound_in_usd(p_op text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT EXISTS (SELECT 1 FROM usage_ledger l CROSS JOIN LATERAL unnest(l.counters) k (id)
+    JOIN budget_counters c ON c.id = k.id JOIN budgets b ON b.id = c.budget_id
+    WHERE l.operation_id = p_op AND c.amount = 0 AND b.hard)
+$function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_bucket_names()
  RETURNS text[]
  LANGUAGE sql

@@ -5,7 +5,8 @@ import { createDemo } from '../access/index.js';
 import type { Config } from '../config/index.js';
 import { writeFault } from '../http/index.js';
 import { createResponseRetention } from '../generation/index.js';
-import { createJobRetention, createJobWorker } from '../jobs/index.js';
+import { createJobRetention, createJobWorker, createRetention } from '../jobs/index.js';
+import { forgetCounters } from '../metering/index.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { Services } from '../services.js';
 import { createFolding } from '../usage/index.js';
@@ -129,6 +130,13 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
     retention.start();
     closers.add('retention', () => retention.close());
   }
+  const counters = createRetention({
+    what: 'counters of budgets',
+    forgetSome: () => forgetCounters(database),
+    logger,
+  });
+  counters.start();
+  closers.add('the counters of budgets', () => counters.close());
   files.startRetention();
   const folding = createFolding({ database, logger });
   folding.start();

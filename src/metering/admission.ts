@@ -6,7 +6,7 @@ import type { AdmissionItem } from './admission-batch.js';
 import { gather } from './admission-batch.js';
 import { ADMIT, encode } from './admission.queries.js';
 import { allowanceOf } from './allowance.js';
-import { concernedCounters } from './budgets/concerned.js';
+import { isBoundInUsd } from './budgets/concerned.js';
 import { createCoalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
 import type { Admission, AdmissionRequest } from './metering.types.js';
@@ -28,10 +28,8 @@ export interface AdmissionOptions {
 
 /** Whether a hard budget in USD concerns an operation whose model has no price: nobody can say what it would cost. */
 function isUnpriced(request: AdmissionRequest): boolean {
-  const { principal, operation } = request;
-  if (principal.budgets === undefined || operation?.costBound === undefined) return false;
-  const isHard = concernedCounters(request).some(({ rule }) => rule.hard && rule.unit === 'usd');
-  return isHard && operation.costBound() === null;
+  const { costBound } = request.operation ?? {};
+  return costBound !== undefined && isBoundInUsd(request) && costBound() === null;
 }
 
 const noPrice = ({ operation }: AdmissionRequest, { rate }: Admission): ApiError =>

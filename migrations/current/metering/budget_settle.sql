@@ -65,3 +65,10 @@ BEGIN
   GET DIAGNOSTICS forgotten = ROW_COUNT;
   RETURN forgotten;
 END $$;
+
+-- Whether a hard budget in USD counts an operation.
+CREATE OR REPLACE FUNCTION penstock_bound_in_usd(p_op text) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT 1 FROM usage_ledger l CROSS JOIN LATERAL unnest(l.counters) k (id)
+    JOIN budget_counters c ON c.id = k.id JOIN budgets b ON b.id = c.budget_id
+    WHERE l.operation_id = p_op AND c.amount = 0 AND b.hard)
+$$;

@@ -3,8 +3,8 @@ import type { Principal } from '../../access/access.types.js';
 import { storageLimitOf } from '../../access/index.js';
 import { ApiError } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
-import { CANCELLED, ledgerFallback, recordJson } from '../../metering/index.js';
-import type { Metering, OperationOutcome, OperationRequest, TokenPrice } from '../../metering/index.js';
+import { CANCELLED, isBoundInUsd, ledgerFallback, recordJson } from '../../metering/index.js';
+import type { CostBound, Metering, OperationOutcome, OperationRequest, TokenPrice } from '../../metering/index.js';
 import type { Model } from '../../models/models.types.js';
 import type { Amounts } from '../../contract/words.js';
 import { RunFault } from './run.fault.js';
@@ -31,9 +31,18 @@ export class RunMeter {
     return storageLimitOf(this.options.principal.plan);
   }
 
+  /** Whether a hard budget in USD counts the run's calls. */
+  get isBoundInUsd(): boolean {
+    return isBoundInUsd(this.request({ id: '', kind: 'agent_model', price: {}, model: null }));
+  }
+
   /** @returns the tokens that the reservation covers. @throws RunFault `Quota exceeded for credits` */
-  async reserveTokens(id: string, model: Model, price: TokenPrice): Promise<number> {
-    const reservation = await this.reserve({ id, kind: 'agent_model', price, model: model.id });
+  async reserveTokens(
+    id: string,
+    model: Model,
+    { price, costBound }: { price: TokenPrice; costBound: () => CostBound | null },
+  ): Promise<number> {
+    const reservation = await this.reserve({ id, kind: 'agent_model', price, model: model.id, costBound });
     return reservation?.coveredTokens ?? price.promptTokens + price.maxTokens;
   }
 
