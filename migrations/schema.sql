@@ -1238,8 +1238,9 @@ BEGIN
         COALESCE(profile.fixed, penstock_token_vector(request.credits, request.tokens)),
         profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
         profile.user_agent, profile.end_user, profile.tags, request.parent, request.nano,
-        CASE WHEN profile.counters IS NOT NULL THEN ARRAY(SELECT counter_ids[k] FROM unnest(profile.counters) k) END
-      FROM unnest(p_profiles) WITH ORDINALITY profile
+        profile.counted
+      FROM (SELECT p.*, CASE WHEN p.counters IS NOT NULL THEN ARRAY(SELECT counter_ids[k] FROM unnest(p.counters) k) END AS counted
+        FROM unnest(p_profiles) WITH ORDINALITY p OFFSET 0) profile
       JOIN unnest(p_requests) request ON request.profile = profile.ordinality
       WHERE request.operation_id IS NOT NULL;
     END IF;
@@ -1731,7 +1732,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.penstock_budget_end(p_period text, p_at timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE sql
- IMMUTABLE
+ STABLE
 AS $function$
   SELECT CASE WHEN p_period <> 'total'
     THEN (date_trunc(p_period, p_at AT TIME ZONE 'UTC') + ('1 ' || p_period)::interval) AT TIME ZONE 'UTC' END
@@ -1896,7 +1897,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.penstock_budget_start(p_period text, p_at timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE sql
- IMMUTABLE
+ STABLE
 AS $function$
   SELECT CASE WHEN p_period = 'total' THEN 'epoch'::timestamptz ELSE date_trunc(p_period, p_at, 'UTC') END
 $function$;

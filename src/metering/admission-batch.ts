@@ -20,6 +20,8 @@ export interface AdmissionItem {
   own: WindowRule | null;
   /** The plan's allowance as SQL's array literal. */
   allowance: string;
+  /** Null: unknown, or no budget in USD asks. */
+  cost: CostBound | null;
 }
 
 export interface Caller {
@@ -49,6 +51,8 @@ export interface WindowUse {
 /** A budget's counter and what the batch reserves in it. */
 export interface CounterUse extends ConcernedCounter {
   org: Org;
+  /** What of an operation it counts: 0 its cost, else the number of the bucket. */
+  amount: number;
   /** Nano-dollars, or hundredths of the bucket's unit. */
   wanted: bigint;
   index: number;
@@ -187,7 +191,7 @@ class Gathering {
     const counters = concernedCounters(request).map((concerned) => {
       const id = `${request.principal.orgVersion} ${concerned.rule.id} ${concerned.subject}`;
       let use = this.counters.get(id);
-      if (use === undefined) this.counters.set(id, (use = { ...concerned, org, wanted: 0n, index: 0 }));
+      if (use === undefined) this.counters.set(id, (use = { ...concerned, org, amount: amountOf(concerned.rule), wanted: 0n, index: 0 }));
       return use;
     });
     return counters.length === 0 ? null : counters;
@@ -205,14 +209,17 @@ class Gathering {
 }
 
 /** Adds what an operation takes at most to its counters. */
-function reserveIn(counters: readonly CounterUse[], row: Row, { price, costBound }: OperationRequest): void {
-  if (counters.some(({ rule }) => rule.unit === 'usd')) row.cost = costBound?.() ?? { whole: 0n, prompt: 0n };
-  const vector = isTokenPrice(price) ? [row.credits, row.tokens] : toVector(price);
+function reserveIn(counters: readonly CounterUse[], row: Row, { price }: OperationRequest): void {
+  const vector = isTokenPrice(price) ? null : toVector(price);
   for (const use of counters) {
-    const amount = amountOf(use.rule);
-    use.wanted += amount === 0 ? (row.cost?.whole ?? 0n) : BigInt(vector[amount - 1] ?? 0);
+    const { amount } = use;
+    if (amount === 0) use.wanted += (row.cost ??= row.item.cost ?? FREE).whole;
+    else if (vector !== null) use.wanted += BigInt(vector[amount - 1] ?? 0);
+    else use.wanted += BigInt(amount === 1 ? row.credits : row.tokens);
   }
 }
+
+const FREE: CostBound = { whole: 0n, prompt: 0n };
 
 export function gather(items: AdmissionItem[]): AdmissionBatch {
   const gathering = new Gathering();

@@ -4,7 +4,6 @@ import { BUCKETS } from '../contract/words.js';
 import type { AdmissionBatch, Caller, CounterUse, Org, Profile, Row, WindowUse } from './admission-batch.js';
 import { isTokenPrice } from './admission-batch.js';
 import { toVector } from './amounts.js';
-import { amountOf } from './budgets/concerned.js';
 import {
   bigint,
   bigints,
@@ -47,7 +46,7 @@ const COUNTERS = rowType<CounterUse>('admission_counter', {
   budget: text(({ rule }) => rule.id),
   subject: text(({ subject }) => subject),
   period: text(({ rule }) => rule.period),
-  amount: integer(({ rule }) => amountOf(rule)),
+  amount: integer(({ amount }) => amount),
   cap: bigint(({ rule }) => (rule.hard ? rule.cap : null)),
   wanted: bigint(({ wanted }) => wanted),
 });

@@ -9,7 +9,7 @@ import { allowanceOf } from './allowance.js';
 import { isBoundInUsd } from './budgets/concerned.js';
 import { createCoalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
-import type { Admission, AdmissionRequest } from './metering.types.js';
+import type { Admission, AdmissionRequest, CostBound } from './metering.types.js';
 import { endpointRule, keyRule, ownRule, withRate } from './rates.js';
 
 export interface AdmissionOptions {
@@ -26,10 +26,10 @@ export interface AdmissionOptions {
   refused(error: unknown): void;
 }
 
-/** Whether a hard budget in USD concerns an operation whose model has no price: nobody can say what it would cost. */
-function isUnpriced(request: AdmissionRequest): boolean {
-  const { costBound } = request.operation ?? {};
-  return costBound !== undefined && isBoundInUsd(request) && costBound() === null;
+/** What an operation can cost, where the organisation has a budget in USD; null: its model has no price; undefined: nobody asks. */
+function costOf({ principal: { budgets }, operation }: AdmissionRequest): CostBound | null | undefined {
+  if (budgets === undefined || operation?.costBound === undefined) return undefined;
+  return budgets.some(({ unit }) => unit === 'usd') ? operation.costBound() : undefined;
 }
 
 const noPrice = ({ operation }: AdmissionRequest, { rate }: Admission): ApiError =>
@@ -62,7 +62,8 @@ export function createAdmission({
       if (request.operation !== undefined) releaseReservation(request.operation.id);
     },
   });
-  const itemOf = (request: AdmissionRequest): AdmissionItem => ({
+  const itemOf = (request: AdmissionRequest, cost: CostBound | null): AdmissionItem => ({
+    cost,
     request,
     key: request.keyWindow ? keyRule(request.principal) : null,
     own: request.keyWindow ? ownRule(request.principal) : null,
@@ -74,8 +75,10 @@ export function createAdmission({
       let current = request;
       try {
         for (let attempt = 0; attempt < 3; attempt++) {
-          const unpriced = isUnpriced(current);
-          const outcome = await coalescer.add(itemOf(unpriced ? { ...current, operation: undefined } : current));
+          const cost = costOf(current);
+          const unpriced = cost === null && isBoundInUsd(current);
+          const admitting = unpriced ? { ...current, operation: undefined } : current;
+          const outcome = await coalescer.add(itemOf(admitting, cost ?? null));
           if (outcome instanceof ApiError) throw outcome;
           if (outcome !== STALE) {
             if (unpriced) throw noPrice(current, outcome);

@@ -20,8 +20,10 @@ const NO_EVENT_DUE = `(b.allowance[1] = -1 OR b.depleted_fired[1]
 
 /** Budgets are told what the operations that they count have spent: after the balances, by which counters are locked. True. */
 const COUNTED = `COALESCE((
-      SELECT penstock_budget_settle(array_agg(ROW(u.counters, u.reserved, u.reserved_nano, u.charged, u.cost_nano)::budget_ending))
-        FROM u WHERE u.counters IS NOT NULL HAVING count(*) > 0), 0) >= 0`;
+      SELECT penstock_budget_settle(array_agg(ROW(g.counters, g.held, g.held_nano, g.spent, g.spent_nano)::budget_ending)) FROM (
+        SELECT u.counters, ARRAY[sum(u.reserved[1]), sum(u.reserved[2])]::bigint[] AS held, sum(u.reserved_nano)::bigint AS held_nano,
+            ARRAY[sum(u.charged[1]), sum(u.charged[2])]::bigint[] AS spent, sum(u.cost_nano)::bigint AS spent_nano
+          FROM u WHERE u.counters IS NOT NULL GROUP BY u.counters) g HAVING count(*) > 0), 0) >= 0`;
 
 /**
  * The fast path, for almost all batches: ends token reservations of the current period that are charged no more than they reserved, return

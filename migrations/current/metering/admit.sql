@@ -75,8 +75,9 @@ BEGIN
         COALESCE(profile.fixed, penstock_token_vector(request.credits, request.tokens)),
         profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
         profile.user_agent, profile.end_user, profile.tags, request.parent, request.nano,
-        CASE WHEN profile.counters IS NOT NULL THEN ARRAY(SELECT counter_ids[k] FROM unnest(profile.counters) k) END
-      FROM unnest(p_profiles) WITH ORDINALITY profile
+        profile.counted
+      FROM (SELECT p.*, CASE WHEN p.counters IS NOT NULL THEN ARRAY(SELECT counter_ids[k] FROM unnest(p.counters) k) END AS counted
+        FROM unnest(p_profiles) WITH ORDINALITY p OFFSET 0) profile
       JOIN unnest(p_requests) request ON request.profile = profile.ordinality
       WHERE request.operation_id IS NOT NULL;
     END IF;
