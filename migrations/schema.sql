@@ -1179,7 +1179,10 @@ DECLARE
   answer text := '';
   org_period timestamptz[] := '{}';
   began timestamptz;
+  f admission_profile;
   counter_ids bigint[];
+  -- By profile: its counters' ids as an array, as text. Empty where the batch has none.
+  profile_counters text[] := '{}';
   c admission_caller;
   w admission_window;
   o admission_org;
@@ -1229,6 +1232,10 @@ BEGIN
     END LOOP;
     IF cardinality(p_counters) > 0 THEN
       counter_ids := penstock_budget_reserve(p_counters);
+      FOREACH f IN ARRAY p_profiles LOOP
+        profile_counters := profile_counters || CASE WHEN f.counters IS NOT NULL THEN
+          ARRAY(SELECT counter_ids[k] FROM unnest(f.counters) k)::text END;
+      END LOOP;
     END IF;
     IF cardinality(p_orgs) > 0 THEN
       INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
@@ -1238,9 +1245,8 @@ BEGIN
         COALESCE(profile.fixed, penstock_token_vector(request.credits, request.tokens)),
         profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
         profile.user_agent, profile.end_user, profile.tags, request.parent, request.nano,
-        profile.counted
-      FROM (SELECT p.*, CASE WHEN p.counters IS NOT NULL THEN ARRAY(SELECT counter_ids[k] FROM unnest(p.counters) k) END AS counted
-        FROM unnest(p_profiles) WITH ORDINALITY p OFFSET 0) profile
+        profile_counters[profile.ordinality]::bigint[]
+      FROM unnest(p_profiles) WITH ORDINALITY profile
       JOIN unnest(p_requests) request ON request.profile = profile.ordinality
       WHERE request.operation_id IS NOT NULL;
     END IF;
