@@ -33,7 +33,13 @@ const client = { serviceClient: null, clientName: 'bench', userAgent: 'bench/1' 
 const PRICE = { promptTokens: 100, maxTokens: 900, multiplier: 100 };
 const COST = { whole: 9_000_000n, prompt: 100_000n };
 const OUTCOME: OperationOutcome = {
-  ...{ status: 'succeeded', errorCode: null, provider: 'bench', answeredModel: 'bench/chat', upstreamId: null },
+  ...{
+    status: 'succeeded',
+    errorCode: null,
+    provider: 'bench',
+    answeredModel: 'bench/chat',
+    upstreamId: null,
+  },
   ...{ firstTokenMs: 1, costNano: 1_234_567n, costVersion: 'bench/chat@2026-01-01' },
   tokens: { input: 100, cachedInput: 0, cacheWrite: 0, output: 200, reasoning: 0 },
 };
@@ -115,7 +121,14 @@ async function main(dataDir: string): Promise<void> {
   plans.plans.cli_team.limits = { ...plans.plans.cli_team.limits, credits: 1e9, chat_tokens: 1e12 };
   const authenticator = createAuthenticator({ database, plans, logger });
   const { refresh } = authenticator;
-  const metering = createMetering({ database, plans, logger, processId: newId('proc'), role: 'api', refresh });
+  const metering = createMetering({
+    database,
+    plans,
+    logger,
+    processId: newId('proc'),
+    role: 'api',
+    refresh,
+  });
   const budgets = createBudgetService({ database });
   const organizations = createOrganizationService({ database, plans });
   const caller = async (levels: typeof LEVELS): Promise<() => Promise<void>> => {

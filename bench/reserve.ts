@@ -26,5 +26,7 @@ export async function benchBudgets(places: Places): Promise<Verdict[]> {
   const lines = output.trim().split('\n');
   const { ratio } = JSON.parse(lines.pop() ?? '{}') as { ratio: number };
   console.log(`\nCalls under four budgets\n${lines.map((line) => `  ${line}`).join('\n')}`);
-  return [verdict('a call under four budgets, 32 callers / the same without budgets', ratio, 1.15, 'at most')];
+  return [
+    verdict('a call under four budgets, 32 callers / the same without budgets', ratio, 1.15, 'at most'),
+  ];
 }

@@ -32,7 +32,16 @@ interface EachJudged {
 
 export type AdmissionAnswer = AllAdmitted | EachJudged;
 
-const CODE = { admitted: 0, invalid: 1, expired: 2, stale: 3, limited: 4, exhausted: 5, known: 6, exceeded: 7 } as const;
+const CODE = {
+  admitted: 0,
+  invalid: 1,
+  expired: 2,
+  stale: 3,
+  limited: 4,
+  exhausted: 5,
+  known: 6,
+  exceeded: 7,
+} as const;
 
 /** The caller's cached copy of the key is out of date. */
 export const STALE = Symbol('stale');

@@ -191,7 +191,11 @@ class Gathering {
     const counters = concernedCounters(request).map((concerned) => {
       const id = `${request.principal.orgVersion} ${concerned.rule.id} ${concerned.subject}`;
       let use = this.counters.get(id);
-      if (use === undefined) this.counters.set(id, (use = { ...concerned, org, amount: amountOf(concerned.rule), wanted: 0n, index: 0 }));
+      if (use === undefined)
+        this.counters.set(
+          id,
+          (use = { ...concerned, org, amount: amountOf(concerned.rule), wanted: 0n, index: 0 }),
+        );
       return use;
     });
     return counters.length === 0 ? null : counters;

@@ -32,7 +32,13 @@ afterAll(async () => {
   await db.close();
 });
 
-const CREDITS = { name: 'Credits', scope: 'organization', unit: 'credits', limit: 10, period: 'month' } as const;
+const CREDITS = {
+  name: 'Credits',
+  scope: 'organization',
+  unit: 'credits',
+  limit: 10,
+  period: 'month',
+} as const;
 
 /** A caller of a new organisation that has these budgets, made one after the other. */
 async function callerWith(...wanted: Partial<NewBudget>[]): Promise<{ principal: Principal; ids: string[] }> {
@@ -235,15 +241,17 @@ describe('subjects', () => {
       ['b', 2],
     ]);
     // A subject's own budget and that of each both apply: the first by id is told.
-    expect(
-      await caught(reserve(principal, priced({ credits: 200 }), forUser('ann'))),
-    ).toMatchObject({ message: 'Budget exceeded: endUser ann' });
-    expect(
-      await caught(reserve(principal, priced({ credits: 200 }), forUser('bob'))),
-    ).toMatchObject({ message: 'Budget exceeded: endUser *', details: { remaining: 1 } });
-    expect(
-      await caught(reserve(principal, priced({ credits: 100 }), forUser(null, 'b'))),
-    ).toMatchObject({ message: 'Budget exceeded: tag *', details: { remaining: 0 } });
+    expect(await caught(reserve(principal, priced({ credits: 200 }), forUser('ann')))).toMatchObject({
+      message: 'Budget exceeded: endUser ann',
+    });
+    expect(await caught(reserve(principal, priced({ credits: 200 }), forUser('bob')))).toMatchObject({
+      message: 'Budget exceeded: endUser *',
+      details: { remaining: 1 },
+    });
+    expect(await caught(reserve(principal, priced({ credits: 100 }), forUser(null, 'b')))).toMatchObject({
+      message: 'Budget exceeded: tag *',
+      details: { remaining: 0 },
+    });
     expect(await caught(reserve(principal, priced({ credits: 200 }), forUser('new')))).toBe('admitted');
   });
 
@@ -314,9 +322,10 @@ describe('under races', () => {
 describe('periods', () => {
   /** All that was counted becomes that of an earlier period. */
   const endPeriods = ({ orgId }: Principal) =>
-    bench.sql(`UPDATE budget_counters SET period_start = period_start - interval '1 month' WHERE org_id = $1`, [
-      orgId,
-    ]);
+    bench.sql(
+      `UPDATE budget_counters SET period_start = period_start - interval '1 month' WHERE org_id = $1`,
+      [orgId],
+    );
 
   it('begin at nothing again, and a reservation belongs to the one that it was made in', async () => {
     const { principal, ids } = await callerWith({ limit: 5 }, { limit: 6, period: 'total' });
@@ -380,7 +389,14 @@ describe('thresholds', () => {
     expect(await told(principal.orgId)).toEqual([]);
     await spend(principal, 1);
     const event = {
-      ...{ budgetId: ids[0], name: 'Credits', scope: 'organization', subject: null, unit: 'credits', limit: 10 },
+      ...{
+        budgetId: ids[0],
+        name: 'Credits',
+        scope: 'organization',
+        subject: null,
+        unit: 'credits',
+        limit: 10,
+      },
       ...{ percent: 50, spent: 5 },
     };
     expect(await told(principal.orgId)).toEqual([event]);
@@ -406,10 +422,7 @@ describe('thresholds', () => {
       ...{ unit: 'usd', limit: '0.0000001', scope: 'endUser', subject: '*', thresholds: [1], hard: false },
     });
     const call = async (endUser: string) =>
-      metering.settle(
-        await reserve(principal, costing(1, 1n), { endUser, tags: [] }),
-        spending(1, 150n),
-      );
+      metering.settle(await reserve(principal, costing(1, 1n), { endUser, tags: [] }), spending(1, 150n));
     await call('ann');
     await call('bob');
     await call('ann');
@@ -418,10 +431,12 @@ describe('thresholds', () => {
       [principal.orgId],
     );
     await call('ann');
-    expect((await told(principal.orgId)).map(({ subject, spent, limit }) => [subject, spent, limit])).toEqual([
-      ['ann', '0.00000015', '0.0000001'],
-      ['bob', '0.00000015', '0.0000001'],
-      ['ann', '0.00000015', '0.0000001'],
-    ]);
+    expect((await told(principal.orgId)).map(({ subject, spent, limit }) => [subject, spent, limit])).toEqual(
+      [
+        ['ann', '0.00000015', '0.0000001'],
+        ['bob', '0.00000015', '0.0000001'],
+        ['ann', '0.00000015', '0.0000001'],
+      ],
+    );
   });
 });

@@ -4,7 +4,13 @@ import { storageLimitOf } from '../../access/index.js';
 import { ApiError } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
 import { CANCELLED, isBoundInUsd, ledgerFallback, recordJson } from '../../metering/index.js';
-import type { CostBound, Metering, OperationOutcome, OperationRequest, TokenPrice } from '../../metering/index.js';
+import type {
+  CostBound,
+  Metering,
+  OperationOutcome,
+  OperationRequest,
+  TokenPrice,
+} from '../../metering/index.js';
 import type { Model } from '../../models/models.types.js';
 import type { Amounts } from '../../contract/words.js';
 import { RunFault } from './run.fault.js';
@@ -100,8 +106,7 @@ export class RunMeter {
     } catch (error) {
       if (error instanceof ApiError && error.code === 'quota_exceeded')
         throw new RunFault('Quota exceeded for credits', error);
-      if (error instanceof ApiError && ENDING.has(error.code))
-        throw new RunFault(error.message, error);
+      if (error instanceof ApiError && ENDING.has(error.code)) throw new RunFault(error.message, error);
       throw error;
     }
   }

@@ -8,7 +8,9 @@ export type MostUsed = { promptTokens: number; maxTokens: number } | { units: No
 
 /** The pieces that a version has a rate for: others say the same in another unit, or only the answer tells them. */
 function rated({ rates }: PriceVersion, units: NonNullable<Used['units']>): NonNullable<Used['units']> {
-  return Object.fromEntries(Object.entries(units).filter(([name]) => rates[name as PricedUnit] !== undefined));
+  return Object.fromEntries(
+    Object.entries(units).filter(([name]) => rates[name as PricedUnit] !== undefined),
+  );
 }
 
 /** Null: the model has no price. */
@@ -40,4 +42,3 @@ export function costBound(models: ModelCatalogue, model: Model, used: MostUsed):
     return { whole: larger(most.whole, bound.whole), prompt: larger(most.prompt, bound.prompt) };
   }, own);
 }
-

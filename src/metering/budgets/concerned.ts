@@ -52,7 +52,9 @@ export function concernedCounters({
 }
 
 /** Whether a hard budget in USD counts an operation: what it may cost must be known before. */
-export function isBoundInUsd(request: Pick<AdmissionRequest, 'principal' | 'operation' | 'attribution'>): boolean {
+export function isBoundInUsd(
+  request: Pick<AdmissionRequest, 'principal' | 'operation' | 'attribution'>,
+): boolean {
   if (request.principal.budgets === undefined) return false;
   return concernedCounters(request).some(({ rule }) => rule.hard && rule.unit === 'usd');
 }
