@@ -115,16 +115,10 @@ function warmUp({ metering, tokenizer, logger }: Foundation): void {
   tokenizer.load().catch((error: unknown) => logger.error({ err: error }, 'the tokenizer does not load'));
 }
 
-/** Starts a worker's tasks. The returned function stops the running jobs; the closers stop the rest. */
-function startWork(foundation: Foundation, composition: Composition, closers: Closers): () => Promise<void> {
-  const { config, logger, database, files } = foundation;
-  const { egress, secrets } = composition;
-  const { metrics: meters, tracer } = foundation.telemetry;
-  const lookup = foundation.traces;
-  const handlers = observeHandlers(composition.handlers, { meters, tracer, lookup });
-  startRelay(foundation, closers);
+/** What forgets old jobs, runs, responses and counters of budgets. */
+function startRetentions({ config, logger, database, files }: Foundation, closers: Closers): void {
   const removeFiles = (orgId: string, ids: string[]) => files.service.remove(orgId, ids);
-  const { retentionDays, concurrency } = config.jobs;
+  const { retentionDays } = config.jobs;
   for (const create of [createJobRetention, createAgentRetention, createResponseRetention]) {
     const retention = create({ database, removeFiles, retentionDays, logger });
     retention.start();
@@ -137,6 +131,17 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   });
   counters.start();
   closers.add('the counters of budgets', () => counters.close());
+}
+
+/** Starts a worker's tasks. The returned function stops the running jobs; the closers stop the rest. */
+function startWork(foundation: Foundation, composition: Composition, closers: Closers): () => Promise<void> {
+  const { config, logger, database, files } = foundation;
+  const { egress, secrets } = composition;
+  const { metrics: meters, tracer } = foundation.telemetry;
+  const lookup = foundation.traces;
+  const handlers = observeHandlers(composition.handlers, { meters, tracer, lookup });
+  startRelay(foundation, closers);
+  startRetentions(foundation, closers);
   files.startRetention();
   const folding = createFolding({ database, logger });
   folding.start();
@@ -153,7 +158,13 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   });
   deliveries.start();
   closers.add('the webhook deliveries', () => deliveries.close());
-  const worker = createJobWorker({ database, handlers, files: files.service, concurrency, logger });
+  const worker = createJobWorker({
+    database,
+    handlers,
+    files: files.service,
+    concurrency: config.jobs.concurrency,
+    logger,
+  });
   worker.start();
   const runs = createRunWorker({
     ...composition.agents.execution,
