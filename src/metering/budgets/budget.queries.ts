@@ -43,3 +43,8 @@ FROM locked l, budgets b WHERE c.id = l.id AND b.id = $1`;
 export const DELETE_COUNTERS = `
 WITH locked AS MATERIALIZED (${LOCKED})
 DELETE FROM budget_counters c USING locked l WHERE c.id = l.id`;
+
+export const FORGET_COUNTERS = {
+  name: 'penstock_budget_forget',
+  text: 'SELECT penstock_budget_forget($1) AS forgotten',
+};
