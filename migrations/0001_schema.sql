@@ -1,6 +1,7 @@
 -- Everything that the first release has. A file whose functions call others in plain SQL (LANGUAGE sql) comes after theirs.
 
 \ir current/installation/installation.sql
+\ir current/installation/trusted_documents.sql
 
 \ir current/access/period.sql
 \ir current/access/organizations.sql

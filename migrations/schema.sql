@@ -283,6 +283,7 @@ CREATE TABLE api_keys (
   tags text[] DEFAULT '{}'::text[] NOT NULL,
   previous_hash bytea,
   previous_until timestamp with time zone,
+  is_router boolean DEFAULT false NOT NULL,
   CONSTRAINT api_keys_check CHECK (((rate_rpm IS NULL) = (rate_burst IS NULL))),
   CONSTRAINT api_keys_end_user_check CHECK (((length(end_user) >= 1) AND (length(end_user) <= 256))),
   CONSTRAINT api_keys_hash_key UNIQUE (hash),
@@ -915,6 +916,16 @@ CREATE POLICY stored_bytes_system ON stored_bytes FOR ALL TO penstock_system USI
 CREATE POLICY stored_bytes_tenant ON stored_bytes FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
 GRANT DELETE, INSERT, SELECT, UPDATE ON stored_bytes TO penstock_system;
 GRANT DELETE, INSERT, SELECT, UPDATE ON stored_bytes TO penstock_tenant;
+
+CREATE TABLE trusted_documents (
+  name text COLLATE "C" NOT NULL,
+  body text NOT NULL,
+  published_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT trusted_documents_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+  CONSTRAINT trusted_documents_pkey PRIMARY KEY (name)
+);
+CREATE INDEX trusted_documents_published ON public.trusted_documents USING btree (published_at);
+GRANT INSERT, SELECT ON trusted_documents TO penstock_system;
 
 CREATE TABLE usage_cells (
   org_id text COLLATE "C" NOT NULL,

@@ -24,6 +24,8 @@ export interface Config {
     publicUrlGiven: boolean;
     /** Origins such as `https://app.example.com`, or `*`. */
     corsOrigins: string[];
+    /** Whether documents of GraphQL may be named by their hash, and whether no others may be sent (beyond 14.8). */
+    trustedDocuments: (typeof TRUST_MODES)[number];
     /** CIDRs of proxies whose `X-Forwarded-For` counts (decisions 4). */
     trustProxy: string[];
     /** How many bytes of requests are read and held at once, of all callers together. */
@@ -89,6 +91,7 @@ export interface Config {
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+const TRUST_MODES = ['off', 'allow', 'only'] as const;
 const SASL_MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
 
 /** A start that cannot be: every fault found, one line each. */
@@ -268,6 +271,7 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   EGRESS_ALLOW: cidrs.default([]),
   CORS_ORIGINS: origins.default([]),
+  TRUSTED_DOCUMENTS: z.enum(TRUST_MODES, `must be one of ${TRUST_MODES.join(', ')}`).default('off'),
   TRUST_PROXY: proxies.default([]),
   BODY_BUDGET_MB: integer(MIN_BODY_BUDGET_MB, 1_000_000, defaultBudgetMb()),
   RETENTION_DAYS: integer(1, 36_500, 30),
@@ -363,6 +367,7 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
       publicUrl: env.PUBLIC_URL ?? `http://127.0.0.1:${env.PORT}`,
       publicUrlGiven: env.PUBLIC_URL !== undefined,
       corsOrigins: env.CORS_ORIGINS,
+      trustedDocuments: env.TRUSTED_DOCUMENTS,
       trustProxy: env.TRUST_PROXY,
       bodyBudgetBytes: env.BODY_BUDGET_MB * MB,
     },
