@@ -1,6 +1,6 @@
 /** About how many characters are written in one piece: less than a millisecond's work. */
 const PIECE_LENGTH = 64 * 1024;
-/** What is no longer is written in one go, in two or three milliseconds. */
+/** Shorter JSON is written at once, which takes two or three milliseconds. */
 const LONG_LENGTH = 512 * 1024;
 /** About how many characters a number takes. */
 const NUMBER_LENGTH = 16;

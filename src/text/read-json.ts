@@ -3,7 +3,7 @@ import { JsonReader } from './json-reader.js';
 import type { JsonRules } from './json-reader.js';
 import { MAX_LEVELS, parseShallow } from './stored-json.js';
 
-/** What is no longer is read in one go, in two or three milliseconds. */
+/** Shorter JSON is read at once, which takes two or three milliseconds. */
 const LONG_BYTES = 256 * 1024;
 /** More names in one object than any answer has. */
 const MAX_OBJECT_MEMBERS = 20_000;
