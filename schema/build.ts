@@ -14,6 +14,7 @@ import type { GraphqlContext } from './context.js';
 import { EmbeddingResolver } from './embedding/embedding.resolver.js';
 import { EstimateResolver } from './estimate/estimate.resolver.js';
 import { printSubgraph, toSubgraph } from './federation/subgraph.js';
+import { tagForAdmins } from './federation/tags.js';
 import { enter, guardOf } from './guard.js';
 import { cutIds } from './ids.js';
 import { ImageEditResolver } from './image-edit/image-edit.resolver.js';
@@ -25,7 +26,7 @@ import { MessageResolver } from './message/message.resolver.js';
 import { ModelResolver } from './model/model.resolver.js';
 import { ModerationResolver } from './moderation/moderation.resolver.js';
 import { MusicResolver } from './music/music.resolver.js';
-import { OrganizationResolver, ViewerResolver } from './organization/organization.resolver.js';
+import { CallerResolver, OrganizationResolver } from './organization/organization.resolver.js';
 import { QuotaResolver } from './quota/quota.resolver.js';
 import { RerankResolver } from './rerank/rerank.resolver.js';
 import { ResponseProgressResolver, ResponseResolver } from './response/response.resolver.js';
@@ -45,6 +46,7 @@ const schemaResolvers: ResolverClass[] = [
   AgentRunResolver,
   ApiKeyResolver,
   AuditResolver,
+  CallerResolver,
   ChatResolver,
   EmbeddingResolver,
   EstimateResolver,
@@ -68,7 +70,6 @@ const schemaResolvers: ResolverClass[] = [
   UsageRecordResolver,
   VersionResolver,
   VideoResolver,
-  ViewerResolver,
   WebhookResolver,
 ];
 
@@ -99,6 +100,7 @@ function build({ resolvers = [] }: SchemaOptions): GraphQLSchema {
     const type = schema.getType(name);
     if (type) type.description = description;
   }
+  tagForAdmins(schema);
   return schema;
 }
 

@@ -53,7 +53,7 @@ export const JobTool = words(
   'What a job makes.',
   meaningsOf(JOB_KINDS, ({ job }) => job.description),
 );
-export const ResponseStatus = words('ResponseStatus', RESPONSE_STATUSES, 'The status of a response.', {
+export const ResponseStatus = words('ModelResponseStatus', RESPONSE_STATUSES, 'The status of a response.', {
   queued: 'The response waits for a worker.',
   in_progress: 'A model is answering.',
   completed: 'The response is whole.',
@@ -102,7 +102,7 @@ export const SCOPE_MEANINGS: Record<Scope, string> = {
   webhooks: 'Webhooks and their deliveries.',
 };
 export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.', SCOPE_MEANINGS);
-export const MemberRole = words('MemberRole', MEMBER_ROLES, 'What a person may do in an organisation.', {
+export const MemberRole = words('PenstockRole', MEMBER_ROLES, 'What a person may do in an organisation.', {
   owner: 'May do everything.',
   admin: 'May do everything except to change owners.',
   member: 'May use everything, but may not manage keys, webhooks, members or the plan.',

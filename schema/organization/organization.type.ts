@@ -4,7 +4,10 @@ import { KeyScope, MemberRole, PlanCode } from '../enums.js';
 import { Person } from '../member/member.type.js';
 
 @Directive('@key(fields: "id")')
-@ObjectType({ simpleResolvers: true, description: 'An organisation. It owns API keys, jobs and quota.' })
+@ObjectType('PenstockOrganization', {
+  simpleResolvers: true,
+  description: 'An organisation. It owns API keys, jobs and quota.',
+})
 export class Organization {
   @Field(() => ID, { description: 'Its id, `org_…`.' })
   id!: string;
@@ -22,7 +25,7 @@ export class Organization {
 }
 
 @ObjectType({ simpleResolvers: true, description: 'The API key or the session that makes the request.' })
-export class Viewer {
+export class Caller {
   @Field(() => ID, { description: 'Id of the key.' })
   keyId!: string;
 
