@@ -26,6 +26,9 @@
 \ir current/metering/buckets.sql
 \ir current/metering/balances.sql
 \ir current/metering/usage_ledger.sql
+\ir current/metering/budgets.sql
+\ir current/metering/budget_counters.sql
+\ir current/metering/budget_figures.sql
 \ir current/metering/rate_windows.sql
 \ir current/metering/processes.sql
 \ir current/metering/balance_figures.sql

@@ -323,6 +323,59 @@ CREATE POLICY balances_tenant ON balances FOR ALL TO penstock_tenant USING ((org
 GRANT DELETE, INSERT, SELECT, UPDATE ON balances TO penstock_system;
 GRANT SELECT ON balances TO penstock_tenant;
 
+CREATE TABLE budget_counters (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  budget_id text COLLATE "C" NOT NULL,
+  subject text COLLATE "C" NOT NULL,
+  period_start timestamp with time zone NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  amount integer NOT NULL,
+  spent bigint DEFAULT 0 NOT NULL,
+  reserved bigint DEFAULT 0 NOT NULL,
+  fires_at bigint,
+  fired integer[] DEFAULT '{}'::integer[] NOT NULL,
+  CONSTRAINT budget_counters_budget_id_period_start_subject_key UNIQUE (budget_id, period_start, subject),
+  CONSTRAINT budget_counters_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT budget_counters_pkey PRIMARY KEY (id)
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=20);
+CREATE INDEX budget_counters_period ON public.budget_counters USING btree (period_start);
+ALTER TABLE budget_counters ENABLE ROW LEVEL SECURITY;
+ALTER TABLE budget_counters FORCE ROW LEVEL SECURITY;
+CREATE POLICY budget_counters_system ON budget_counters FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY budget_counters_tenant ON budget_counters FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON budget_counters TO penstock_system;
+GRANT SELECT ON budget_counters TO penstock_tenant;
+
+CREATE TABLE budgets (
+  id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  name text NOT NULL,
+  scope text NOT NULL,
+  subject text,
+  unit text NOT NULL,
+  cap bigint NOT NULL,
+  period text NOT NULL,
+  hard boolean DEFAULT true NOT NULL,
+  thresholds integer[] NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT budgets_cap_check CHECK ((cap >= 0)),
+  CONSTRAINT budgets_check CHECK (((scope = 'organization'::text) = (subject IS NULL))),
+  CONSTRAINT budgets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  CONSTRAINT budgets_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT budgets_period_check CHECK ((period = ANY (ARRAY['total'::text, 'day'::text, 'week'::text, 'month'::text]))),
+  CONSTRAINT budgets_pkey PRIMARY KEY (id),
+  CONSTRAINT budgets_scope_check CHECK ((scope = ANY (ARRAY['organization'::text, 'key'::text, 'endUser'::text, 'tag'::text]))),
+  CONSTRAINT budgets_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 256))),
+  CONSTRAINT budgets_unit_check CHECK (((unit = 'usd'::text) OR (unit = ANY (penstock_bucket_names()))))
+);
+CREATE INDEX budgets_org ON public.budgets USING btree (org_id, id);
+ALTER TABLE budgets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE budgets FORCE ROW LEVEL SECURITY;
+CREATE POLICY budgets_system ON budgets FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY budgets_tenant ON budgets FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON budgets TO penstock_system;
+GRANT SELECT ON budgets TO penstock_tenant;
+
 CREATE TABLE credentials (
   user_id text NOT NULL,
   password_hash text,
@@ -1431,6 +1484,39 @@ AS $function$
     'music_tracks', 'agent_runs']
 $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_budget_end(p_period text, p_at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT CASE WHEN p_period <> 'total'
+    THEN (date_trunc(p_period, p_at AT TIME ZONE 'UTC') + ('1 ' || p_period)::interval) AT TIME ZONE 'UTC' END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_fires_at(p_cap bigint, p_thresholds integer[], p_fired integer[])
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT min(penstock_budget_mark(p_cap, t)) FROM unnest(p_thresholds) t WHERE t <> ALL (p_fired)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_mark(p_cap bigint, p_threshold integer)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT greatest(1, ceil(p_cap * p_threshold::numeric / 10000))::bigint
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_start(p_period text, p_at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT CASE WHEN p_period = 'total' THEN 'epoch'::timestamptz ELSE date_trunc(p_period, p_at, 'UTC') END
+$function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_carry(b balances)
  RETURNS bigint[]
  LANGUAGE sql
@@ -1708,7 +1794,7 @@ BEGIN
   RETURN NULL;
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_job_fail(p_worker text, p_id text, p_fence integer, p_message text, p_code text)
+CREATE OR REPLACE FUNCTION public.penstock_job_fail(p_worker text, p_id text, p_fence integer, p_message text, p_code text, p_outcome jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
@@ -1720,11 +1806,11 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM penstock_job_finish(j, 'failed', p_message, p_code);
+  PERFORM penstock_job_finish(j, 'failed', p_message, p_code, p_outcome);
   RETURN true;
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_job_finish(j jobs, p_status text, p_message text, p_code text)
+CREATE OR REPLACE FUNCTION public.penstock_job_finish(j jobs, p_status text, p_message text, p_code text, p_outcome jsonb DEFAULT NULL::jsonb)
  RETURNS jobs
  LANGUAGE plpgsql
 AS $function$
@@ -2322,7 +2408,7 @@ BEGIN
   ELSIF r.status NOT IN ('queued', 'in_progress') THEN
     RETURN false;
   ELSIF r.status = 'queued' AND r.sequence = p_sequence THEN
-    PERFORM penstock_response_finish(r, 'cancelled', p_response, '{}', ARRAY[p_event], NULL, NULL, NULL);
+    PERFORM penstock_response_finish(r, 'cancelled', p_response, '{}', ARRAY[p_event], NULL, NULL, NULL, NULL);
   ELSE
     UPDATE responses q SET cancelling = true WHERE q.id = p_id;
     PERFORM pg_notify('penstock_response_cancel', p_id);
@@ -2357,7 +2443,7 @@ BEGIN
   RETURN r.id;
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_response_end(p_worker text, p_id text, p_fence integer, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text)
+CREATE OR REPLACE FUNCTION public.penstock_response_end(p_worker text, p_id text, p_fence integer, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text, p_outcome jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
@@ -2368,11 +2454,11 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM penstock_response_finish(r, p_status, p_response, p_item_ids, p_events, p_amounts, p_event, p_trace);
+  PERFORM penstock_response_finish(r, p_status, p_response, p_item_ids, p_events, p_amounts, p_event, p_trace, p_outcome);
   RETURN true;
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_response_finish(r responses, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text)
+CREATE OR REPLACE FUNCTION public.penstock_response_finish(r responses, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text, p_outcome jsonb)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$

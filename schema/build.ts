@@ -9,6 +9,7 @@ import { actAs } from '../src/audit/index.js';
 import type { Acting } from '../src/audit/index.js';
 import type { MemberRole } from '../src/contract/words.js';
 import { ApiKeyResolver } from './api-key/api-key.resolver.js';
+import { BudgetResolver } from './budget/budget.resolver.js';
 import { AuditResolver } from './audit/audit.resolver.js';
 import type { GraphqlContext } from './context.js';
 import { EmbeddingResolver } from './embedding/embedding.resolver.js';
@@ -45,6 +46,7 @@ const schemaResolvers: ResolverClass[] = [
   AgentResolver,
   AgentRunResolver,
   ApiKeyResolver,
+  BudgetResolver,
   AuditResolver,
   CallerResolver,
   ChatResolver,

@@ -77,10 +77,18 @@ interface Page<Node> {
 
 /** A page of a service that begins after a cursor, if one was given, as a connection. */
 export function toConnection<Node extends { id: string }>(
+  page: Page<Node>,
+  after: string | null | undefined,
+): Connection<Node>;
+export function toConnection<Node extends object>(
+  page: Page<Node> & { cursors: string[] },
+  after: string | null | undefined,
+): Connection<Node>;
+export function toConnection<Node extends { id?: string }>(
   { nodes, cursors, nextCursor }: Page<Node>,
   after: string | null | undefined,
 ): Connection<Node> {
-  const edges = nodes.map((node, index) => ({ cursor: cursors?.[index] ?? node.id, node }));
+  const edges = nodes.map((node, index) => ({ cursor: cursors?.[index] ?? node.id ?? '', node }));
   const last = edges.at(-1)?.cursor ?? null;
   return {
     nodes,

@@ -2,6 +2,7 @@ import { registerEnumType } from 'type-graphql';
 import { TEMPLATE_CATEGORIES } from '../src/agents/agents.types.js';
 import { ACTOR_KINDS, AUDIT_ACTIONS } from '../src/audit/index.js';
 import { BUCKET_ROWS } from '../src/contract/buckets.js';
+import { BUDGET_PERIODS, BUDGET_SCOPES, BUDGET_UNITS } from '../src/contract/budgets.js';
 import {
   BUCKETS,
   JOB_KINDS,
@@ -46,6 +47,27 @@ export const BucketName = words(
   BUCKETS,
   'A quota bucket.',
   meaningsOf(BUCKET_ROWS, ({ description }) => description),
+);
+export const BudgetScope = words('BudgetScope', BUDGET_SCOPES, 'Whose calls a budget counts.', {
+  organization: 'All calls of the organisation.',
+  key: 'The calls of a key.',
+  endUser: 'The calls for an end user.',
+  tag: 'The calls with a tag.',
+});
+export const BudgetUnit = words('BudgetUnit', BUDGET_UNITS, 'What a budget counts.', {
+  ...meaningsOf(BUCKET_ROWS, ({ description }) => description),
+  usd: 'What calls cost at their upstreams, in USD.',
+});
+export const BudgetPeriod = words(
+  'BudgetPeriod',
+  BUDGET_PERIODS,
+  'The calendar period that a budget is for, in UTC.',
+  {
+    total: 'It never ends.',
+    day: 'A day.',
+    week: 'A week, from Monday on.',
+    month: 'A month.',
+  },
 );
 export const JobTool = words(
   'JobTool',

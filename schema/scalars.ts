@@ -1,4 +1,4 @@
-import { GraphQLScalarType } from 'graphql';
+import { GraphQLScalarType, Kind } from 'graphql';
 import { GraphQLDateTimeISO, GraphQLJSON, GraphQLSafeInt } from 'graphql-scalars';
 
 /** Any JSON value. */
@@ -19,6 +19,26 @@ export const Decimal = new GraphQLScalarType<string, string>({
   parseValue(value) {
     if (typeof value !== 'string') throw new TypeError('Decimal must be a string');
     return value;
+  },
+});
+
+function readAmount(value: unknown): string | number {
+  if (typeof value !== 'string' && typeof value !== 'number')
+    throw new TypeError('BudgetAmount must be a number or a string');
+  return value;
+}
+
+/** What is counted in USD is a text, as all money is; what is counted in a bucket is a number, as all of its amounts are. */
+export const BudgetAmount = new GraphQLScalarType<string | number, string | number>({
+  name: 'BudgetAmount',
+  description:
+    'An amount of a budget: of USD an exact decimal as a string (`"12.50"`), of a bucket a number of its units. As an input, a string or a number.',
+  serialize: readAmount,
+  parseValue: readAmount,
+  parseLiteral(node) {
+    if (node.kind !== Kind.STRING && node.kind !== Kind.INT && node.kind !== Kind.FLOAT)
+      throw new TypeError('BudgetAmount must be a number or a string');
+    return node.value;
   },
 });
 

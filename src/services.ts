@@ -22,7 +22,7 @@ import type {
 import type { MessageService, ResponseEvents, ResponseService } from './generation/index.js';
 import type { JobEvents, JobService } from './jobs/jobs.types.js';
 import type { Metering } from './metering/metering.types.js';
-import type { StreamLimits } from './metering/index.js';
+import type { BudgetService, StreamLimits } from './metering/index.js';
 import type { ModelCatalogue } from './models/models.types.js';
 import type { Bus } from './events/events.types.js';
 import type { WebhookService } from './webhooks/index.js';
@@ -46,6 +46,7 @@ export interface Services {
   people: PeopleService;
   authenticator: Authenticator;
   metering: Metering;
+  budgets: BudgetService;
   streams: StreamLimits;
   files: FileService;
   storage: Storage;

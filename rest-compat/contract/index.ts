@@ -1,5 +1,6 @@
 import type { Route } from '../shared/route.types.js';
 import { agentRoutes } from './agents.js';
+import { budgetRoutes } from './budgets.js';
 import { chatRoutes } from './chat.js';
 import { embeddingRoutes } from './embeddings.js';
 import { imageEditRoutes } from './image-edits.js';
@@ -26,6 +27,7 @@ export const routes: readonly Route[] = [
   ...embeddingRoutes,
   ...jobRoutes,
   ...quotaRoutes,
+  ...budgetRoutes,
   ...modelRoutes,
   ...agentRoutes,
   ...knowledgeRoutes,

@@ -1,4 +1,4 @@
-export { accessEntities } from './access.entity.js';
+export { accessEntities, ApiKey } from './access.entity.js';
 export type { Authenticator, Plan, PlanCatalogue, Principal, SessionCredential } from './access.types.js';
 export { createAuthenticator } from './authenticator.js';
 export { createDemo } from './demo.js';

@@ -29,7 +29,7 @@ import {
   createMovingJobs,
   type JobHandler,
 } from '../jobs/index.js';
-import { createStreamLimits } from '../metering/index.js';
+import { createBudgetService, createStreamLimits } from '../metering/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
 import { createSecretBox, createWebhookService } from '../webhooks/index.js';
@@ -93,6 +93,7 @@ export async function compose(
     plans,
     authenticator,
     metering,
+    budgets: createBudgetService({ database }),
     streams: createStreamLimits(),
     files,
     storage,

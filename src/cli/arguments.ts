@@ -35,6 +35,14 @@ export function parseScopes(text: string): Scope[] {
 /** Words separated by commas. */
 export const parseList = (text: string): string[] => text.split(',').map((word) => word.trim());
 
+/** Numbers separated by commas. @throws InvalidArgumentError */
+export function parseNumbers(text: string): number[] {
+  const numbers = text.split(',').map((one) => (one.trim() === '' ? Number.NaN : Number(one)));
+  if (numbers.some((one) => !Number.isFinite(one)))
+    throw new InvalidArgumentError('must be numbers separated by commas');
+  return numbers;
+}
+
 /** @throws InvalidArgumentError */
 export function parseSeconds(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('must be a whole number');

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError, readEnvFile } from '../config/index.js';
+import { addBudgetCommands } from './budget-commands.js';
 import { addKeyCommands } from './key-commands.js';
 import { addMemberCommands } from './member-commands.js';
 import { addDeadLetterCommands, addOperatorCommands } from './operator-commands.js';
@@ -15,6 +16,7 @@ function createProgram(): Command {
   addOrgCommands(program);
   addQuotaCommands(program);
   addKeyCommands(program);
+  addBudgetCommands(program);
   addMemberCommands(program);
   addDeadLetterCommands(program);
   addOperatorCommands(program);

@@ -23,8 +23,8 @@ import type { Database } from '../database/index.js';
 import { createStorage } from '../files/index.js';
 import type { Storage } from '../files/index.js';
 import { newId } from '../contract/ids.js';
-import { createMetering } from '../metering/index.js';
-import type { Metering } from '../metering/index.js';
+import { BudgetEntity, createBudgetService, createMetering } from '../metering/index.js';
+import type { BudgetService, Metering } from '../metering/index.js';
 
 /** What a command works with: the same services as a server's, on the same database, which may have a server beside it or none. */
 export interface Session {
@@ -34,6 +34,7 @@ export interface Session {
   plans: PlanCatalogue;
   organizations: OrganizationService;
   keys: KeyService;
+  budgets: BudgetService;
   members: MemberService;
   people: PeopleService;
   metering: Metering;
@@ -52,6 +53,7 @@ function createServices(database: Database, plans: PlanCatalogue, logger: Logger
   return {
     organizations: createOrganizationService({ database, plans }),
     keys: createKeyService({ database }),
+    budgets: createBudgetService({ database }),
     members: createMemberService({ database }),
     people: createPeopleService({ database }),
     storage: createStorage(database),
@@ -71,7 +73,7 @@ export async function withSession<T>(work: (session: Session) => Promise<T>): Pr
   const config = loadConfig();
   const plans = await createPlanCatalogue(config.plansFile);
   const logger = createCliLogger();
-  const database = await createDatabase({ config, logger, entities: accessEntities });
+  const database = await createDatabase({ config, logger, entities: [...accessEntities, BudgetEntity] });
   try {
     const services = createServices(database, plans, logger);
     try {

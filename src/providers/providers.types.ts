@@ -150,6 +150,15 @@ export class UpstreamError extends Error {
     return this;
   }
 
+  /** What the upstream told of its work before it failed: it charges for that (beyond 13.2). */
+  told: { usage: Record<string, unknown>; id: unknown } | null = null;
+
+  /** @param usage in the words of chat, as `usageIn` finds it; null: it told none */
+  telling(usage: Record<string, unknown> | null, id: unknown): this {
+    if (usage !== null) this.told = { usage, id };
+    return this;
+  }
+
   /** Whether the upstream's message says that it does not know or support something. */
   saysUnsupported(): boolean {
     return /unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|extra|not permitted/.test(

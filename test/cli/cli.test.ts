@@ -109,6 +109,26 @@ test('a member gets a link to the dashboard, under the public address; who is un
   expect(unknown.stderr).toContain('Person not found');
 });
 
+test('a budget is made, listed and deleted; one that cannot be is refused', async () => {
+  await answer('org', 'create', '--name', 'Thrifty', '--plan', 'free');
+  const create = ['budget', 'create', '--org', 'Thrifty', '--name', 'Each user', '--scope', 'endUser'];
+  const money = ['--unit', 'usd', '--limit', '0.50', '--period', 'day'];
+  const made = await answer(...create, ...money, '--subject', '*', '--soft', '--thresholds', '0.9,1');
+  expect(made).toMatchObject({
+    ...{ name: 'Each user', scope: 'endUser', subject: '*', unit: 'usd', limit: '0.5', period: 'day' },
+    ...{ spent: '0', reserved: '0', remaining: null, hard: false, thresholds: [0.9, 1] },
+  });
+  expect(await answer('budget', 'list', '--org', 'Thrifty')).toEqual({ budgets: [made] });
+  expect(await refusal(...create, ...money)).toContain('subject must name an end user');
+  expect(
+    await refusal(...create, '--subject', '*', '--unit', 'eur', '--limit', '1', '--period', 'day'),
+  ).toContain('unit must be one of usd, credits');
+  expect(await refusal(...create, ...money, '--thresholds', 'half')).toContain('must be numbers');
+  const id = String(made['id']);
+  expect(await answer('budget', 'delete', '--id', id)).toEqual({ id });
+  expect(await refusal('budget', 'delete', '--id', id)).toContain('Budget not found');
+});
+
 test('a key is shown once, works for its scopes, and is revoked', async () => {
   await answer('org', 'create', '--name', 'Keys', '--plan', 'free');
   const all = await answer<{ scopes: string[] }>(

@@ -18,6 +18,7 @@ const SCALARS: Record<string, JsonSchema> = {
   SafeInt: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
   Float: { type: 'number' },
   Boolean: { type: 'boolean' },
+  BudgetAmount: { type: ['string', 'number'] },
   DateTimeISO: { type: 'string', format: 'date-time' },
   JSON: {},
 };

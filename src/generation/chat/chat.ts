@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { CallContext } from '../../metering/call-context.js';
 import { runForOrg } from '../../processes/index.js';
-import { UpstreamError } from '../../providers/index.js';
+import { tokenClasses, UpstreamError } from '../../providers/index.js';
 import type { ChatAnswer, ChatCall, ChatProvider } from '../../providers/index.js';
 import type { AdmittedChat } from './admission.js';
 import { answerTexts, chatAnswer, missingHead } from './answer.js';
@@ -37,12 +37,16 @@ interface Work<T, R> {
 /** Sends an admitted call to its upstream. A failure is settled before it is thrown. */
 function routed<T, R>(parts: ChatEngine, live: Live, { attempt, receive }: Work<T, R>): Promise<R> {
   const { chat, caller } = live;
-  const answered = parts.upstreams.ask(chat.model, caller, (provider, target) => {
-    if (!provider.chat)
-      throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
-    const { chat: upstream } = provider;
-    return runForOrg(chat.call.principal.orgId, () => attempt(upstream, upstreamCall(live, target)));
-  });
+  const answered = parts.upstreams.ask(
+    chat.model,
+    { signal: caller, tally: chat.tally },
+    (provider, target) => {
+      if (!provider.chat)
+        throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
+      const { chat: upstream } = provider;
+      return runForOrg(chat.call.principal.orgId, () => attempt(upstream, upstreamCall(live, target)));
+    },
+  );
   return answered.then(
     (found) => receive(parts, live, found),
     async (error: unknown) => {
@@ -89,6 +93,7 @@ async function finished(
     throw await parts.settlement.fail(chat, lost);
   };
   const tokens = counted instanceof Promise ? await counted.catch(unsettled) : counted;
+  chat.tally.answers({ model, tokens: tokenClasses(tokens, reported), upstreamId: parsed['id'] });
   const messageId = head['id'] === undefined ? String(parsed['id']) : (JSON.parse(head['id']) as string);
   const { citations } = chat;
   const written = (usage: Record<string, unknown>): string =>
@@ -104,6 +109,7 @@ async function finished(
 const STREAMED: Work<OpenAnswer, ChatStream> = {
   attempt: openAnswer,
   receive({ settlement, options: { tokenizer } }, live, { value, model }) {
+    live.chat.tally.began();
     return { chunks: new ChatStreamReader({ ...live, ...value, model, settlement, tokenizer }) };
   },
 };

@@ -5,6 +5,7 @@ import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { UnreadableAudioError } from '../../audio/index.js';
 import { ApiError } from '../../contract/errors.js';
 import { UnreadableImageError } from '../../imaging/index.js';
+import type { OperationTally } from '../../metering/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import { abortedError, UpstreamError } from '../../providers/index.js';
 import type { Provider, ProviderRegistry } from '../../providers/index.js';
@@ -23,7 +24,13 @@ export interface Upstreams {
    * Tries the model's provider, with repetitions, then its fallbacks (decisions 6, "Upstreams"). Fallbacks that refuse the request are skipped.
    * @throws UpstreamError the last failure
    */
-  ask<T>(model: Model, signal: LightAbortSignal, attempt: Attempt<T>): Promise<Answered<T>>;
+  ask<T>(model: Model, asking: Asking, attempt: Attempt<T>): Promise<Answered<T>>;
+}
+
+export interface Asking {
+  signal: LightAbortSignal;
+  /** Gathers what failed attempts cost. */
+  tally: OperationTally;
 }
 
 interface UpstreamsOptions {
@@ -82,7 +89,7 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
   }
 
   return {
-    async ask(model, signal, attempt) {
+    async ask(model, { signal, tally }, attempt) {
       let last: UpstreamError | null = null;
       for (const target of [model, ...models.fallbacks(model.id)]) {
         try {
@@ -93,6 +100,7 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
             try {
               return { value: await attempt(provider, target), model: target };
             } catch (error) {
+              tally.failed(target, error);
               await again(error, { target, provider, tries, signal });
             }
           }
@@ -120,10 +128,10 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
 export async function callUpstream<T>(
   upstreams: Upstreams,
   model: Model,
-  { signal, attempt }: { signal: AbortSignal; attempt: Attempt<T> },
+  { attempt, ...asking }: Asking & { attempt: Attempt<T> },
 ): Promise<Answered<T>> {
   try {
-    return await upstreams.ask(model, signal, attempt);
+    return await upstreams.ask(model, asking, attempt);
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.fault !== 'rejected') throw error;
     throw new ApiError('invalid_request', error.message, { cause: error });

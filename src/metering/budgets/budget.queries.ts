@@ -1,0 +1,45 @@
+/** Statements of budgets that lock, count or read counters; all else goes through the entity. */
+
+/**
+ * Gives the organisation a new version, so that no process admits a call by the budgets of before, and holds its row: changes of one
+ * organisation wait for each other. Calls never wait for that lock.
+ */
+export const NEW_VERSION = 'UPDATE organizations SET version = version + 1 WHERE id = $1 RETURNING 1';
+
+/** At the commit, every process reads the organisation's keys and budgets again. */
+export const NOTIFY = `SELECT pg_notify('penstock_org_changed', $1)`;
+
+/** Unix milliseconds, as text. */
+const milliseconds = (time: string): string => `floor(extract(epoch FROM ${time}) * 1000)::bigint::text`;
+
+/** By budget, what the current period's counters add up to; `$2` null: all budgets of the organisation. */
+export const FIGURES = `
+SELECT b.id, ${milliseconds('greatest(b.created_at, p.start)')} AS counts_from,
+  ${milliseconds('penstock_budget_end(b.period, p.now)')} AS resets_at,
+  COALESCE(sum(c.spent), 0)::text AS spent, COALESCE(sum(c.reserved), 0)::text AS reserved
+FROM budgets b
+CROSS JOIN LATERAL (SELECT clock_timestamp() AS now, penstock_budget_start(b.period, clock_timestamp()) AS start) p
+LEFT JOIN budget_counters c ON c.budget_id = b.id AND c.period_start = p.start
+WHERE b.org_id = $1 AND ($2::text IS NULL OR b.id = $2)
+GROUP BY b.id, p.start, p.now ORDER BY b.id`;
+
+/** The current period's counters of a budget, by subject, after one. */
+export const SUBJECTS = `
+SELECT c.subject, c.spent::text AS spent, c.reserved::text AS reserved
+FROM budgets b JOIN budget_counters c
+  ON c.budget_id = b.id AND c.period_start = penstock_budget_start(b.period, clock_timestamp())
+WHERE b.org_id = $1 AND b.id = $2 AND ($3::text IS NULL OR c.subject > $3 COLLATE "C")
+ORDER BY c.subject LIMIT $4`;
+
+/** Counters of a budget, locked in the order in which calls lock them. */
+const LOCKED = 'SELECT c.id FROM budget_counters c WHERE c.budget_id = $1 ORDER BY c.id FOR UPDATE';
+
+/** After a change of the limit or the thresholds. */
+export const MARK_COUNTERS = `
+WITH locked AS MATERIALIZED (${LOCKED})
+UPDATE budget_counters c SET fires_at = penstock_budget_fires_at(b.cap, b.thresholds, c.fired)
+FROM locked l, budgets b WHERE c.id = l.id AND b.id = $1`;
+
+export const DELETE_COUNTERS = `
+WITH locked AS MATERIALIZED (${LOCKED})
+DELETE FROM budget_counters c USING locked l WHERE c.id = l.id`;

@@ -1,0 +1,184 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { ApiKey } from '../../access/index.js';
+import { recordChange } from '../../audit/index.js';
+import type { AuditChange } from '../../audit/index.js';
+import { EACH_SUBJECT } from '../../contract/budgets.js';
+import { invalid, notFound } from '../../contract/errors.js';
+import { newId } from '../../contract/ids.js';
+import { sqlOf } from '../../database/index.js';
+import type { Database } from '../../database/index.js';
+import { budgetAmount } from './budget-amount.js';
+import { BudgetEntity } from './budget.entity.js';
+import type { BudgetRow } from './budget.entity.js';
+import { changedColumns, columnsOf } from './budget.input.js';
+import { DELETE_COUNTERS, FIGURES, MARK_COUNTERS, NEW_VERSION, NOTIFY, SUBJECTS } from './budget.queries.js';
+import type { Budget, BudgetChange, BudgetService, BudgetSubject, NewBudget } from './budget.types.js';
+
+const MAX_BUDGETS = 50;
+
+interface FiguresRow {
+  id: string;
+  /** Unix milliseconds, as `resets_at`. */
+  counts_from: string;
+  resets_at: string | null;
+  spent: string;
+  reserved: string;
+}
+
+interface SubjectRow {
+  subject: string;
+  spent: string;
+  reserved: string;
+}
+
+const noBudget = () => notFound('Budget not found');
+
+function figuresOf({ unit, cap }: BudgetRow, row: Pick<SubjectRow, 'spent' | 'reserved'>) {
+  const [spent, reserved] = [BigInt(row.spent), BigInt(row.reserved)];
+  const left = cap - spent - reserved;
+  return {
+    spent: budgetAmount(unit, spent),
+    reserved: budgetAmount(unit, reserved),
+    remaining: budgetAmount(unit, left > 0n ? left : 0n),
+  };
+}
+
+const definitionOf = ({ name, scope, subject, unit, cap, period, hard, thresholds }: BudgetRow) => ({
+  name,
+  scope,
+  subject: subject ?? null,
+  unit,
+  limit: budgetAmount(unit, cap),
+  period,
+  hard,
+  thresholds: thresholds.map((part) => part / 10_000),
+});
+
+const timeOf = (milliseconds: string): string => new Date(Number(milliseconds)).toISOString();
+
+function toBudget(row: BudgetRow, figures: FiguresRow): Budget {
+  const { remaining, ...spent } = figuresOf(row, figures);
+  return {
+    id: row.id,
+    ...definitionOf(row),
+    countsFrom: timeOf(figures.counts_from),
+    resetsAt: figures.resets_at === null ? null : timeOf(figures.resets_at),
+    ...spent,
+    remaining: row.subject === EACH_SUBJECT ? null : remaining,
+  };
+}
+
+async function read(em: EntityManager, row: BudgetRow): Promise<Budget> {
+  const [figures] = await sqlOf(em).query<FiguresRow>(FIGURES, [row.orgId, row.id]);
+  if (figures === undefined) throw noBudget();
+  return toBudget(row, figures);
+}
+
+/** @throws ApiError invalid_request unless it is one of the organisation's API keys */
+async function checkKey(em: EntityManager, orgId: string, id: string): Promise<void> {
+  if ((await em.count(ApiKey, { id, orgId, sessionId: null })) === 0)
+    throw invalid("subject must name one of the organization's keys by its id, or * for each", 'subject');
+}
+
+/** Reads a budget whose organisation is held. */
+async function hold(em: EntityManager, id: string, orgId: string): Promise<BudgetRow> {
+  await sqlOf(em).query(NEW_VERSION, [orgId]);
+  const row = await em.findOne(BudgetEntity, { id, orgId });
+  if (row === null) throw noBudget();
+  return row;
+}
+
+/** @see BudgetService */
+export const createBudgetService = ({ database }: { database: Database }): BudgetService =>
+  new Budgets(database);
+
+class Budgets implements BudgetService {
+  constructor(private readonly database: Database) {}
+
+  list(orgId: string): Promise<Budget[]> {
+    return this.database.tenant(orgId, async (em) => {
+      const rows = new Map((await em.find(BudgetEntity, { orgId })).map((row) => [row.id, row]));
+      const figures = await sqlOf(em).query<FiguresRow>(FIGURES, [orgId, null]);
+      return figures.flatMap((one) => {
+        const row = rows.get(one.id);
+        return row === undefined ? [] : [toBudget(row, one)];
+      });
+    });
+  }
+
+  create(orgId: string, input: NewBudget): Promise<Budget> {
+    return this.database.allTenants(async (em) => {
+      const columns = columnsOf(input);
+      const held = await sqlOf(em).query(NEW_VERSION, [orgId]);
+      if (held.length === 0) throw notFound('Organization not found');
+      const { scope, subject } = columns;
+      if (scope === 'key' && subject != null && subject !== EACH_SUBJECT) await checkKey(em, orgId, subject);
+      if ((await em.count(BudgetEntity, { orgId })) >= MAX_BUDGETS)
+        throw invalid(`An organization has at most ${MAX_BUDGETS} budgets`, 'input');
+      const row = em.create(BudgetEntity, { id: newId('bud'), orgId, ...columns });
+      await em.flush();
+      return await changed(em, row, { action: 'budget_created', after: definitionOf(row) });
+    });
+  }
+
+  update(orgId: string, id: string, change: BudgetChange): Promise<Budget> {
+    return this.database.allTenants(async (em) => {
+      const row = await hold(em, id, orgId);
+      const before = definitionOf(row);
+      em.assign(row, changedColumns(row.unit, change));
+      await em.flush();
+      await sqlOf(em).query(MARK_COUNTERS, [id]);
+      return await changed(em, row, { action: 'budget_updated', before, after: definitionOf(row) });
+    });
+  }
+
+  delete(id: string, orgId?: string): Promise<void> {
+    return this.database.allTenants(async (em) => {
+      const found = await em.findOne(BudgetEntity, orgId === undefined ? { id } : { id, orgId });
+      if (found === null) throw noBudget();
+      const row = await hold(em, id, found.orgId);
+      await sqlOf(em).query(DELETE_COUNTERS, [id]);
+      await em.nativeDelete(BudgetEntity, { id });
+      await tell(em, row, { action: 'budget_deleted', before: definitionOf(row) });
+    });
+  }
+
+  subjects(orgId: string, id: string, { first, after }: { first: number; after?: string }) {
+    return this.database.tenant(orgId, async (em) => {
+      const row = await em.findOne(BudgetEntity, { id, orgId });
+      if (row === null) throw noBudget();
+      const last = after === undefined ? null : subjectAt(after);
+      const rows = await sqlOf(em).query<SubjectRow>(SUBJECTS, [orgId, id, last, first + 1]);
+      const page = rows.slice(0, first);
+      const cursors = page.map(({ subject }) => Buffer.from(subject).toString('base64url'));
+      return {
+        nodes: page.map((one): BudgetSubject => ({ subject: one.subject || null, ...figuresOf(row, one) })),
+        cursors,
+        nextCursor: rows.length > first ? (cursors.at(-1) ?? null) : null,
+      };
+    });
+  }
+}
+
+type Change = Pick<AuditChange, 'action' | 'before' | 'after'>;
+
+/** Records a change and tells it to every process at the commit. */
+async function tell(em: EntityManager, { orgId, id, name }: BudgetRow, change: Change): Promise<void> {
+  await recordChange(em, { orgId, subject: { id, name }, ...change });
+  await sqlOf(em).query(NOTIFY, [orgId]);
+}
+
+async function changed(em: EntityManager, row: BudgetRow, change: Change): Promise<Budget> {
+  await tell(em, row, change);
+  return await read(em, row);
+}
+
+const MAX_CURSOR = 2000;
+
+/** @throws ApiError invalid_request */
+function subjectAt(cursor: string): string {
+  const subject = cursor.length > MAX_CURSOR ? '' : Buffer.from(cursor, 'base64url').toString();
+  if (Buffer.from(subject).toString('base64url') !== cursor || subject.includes('\0'))
+    throw invalid('Invalid cursor', 'cursor');
+  return subject;
+}
