@@ -267,9 +267,12 @@ describe('a stored response', () => {
   it('counts as storage until it is deleted', async () => {
     const { key: own } = await server.createOrg({ plan: 'business_monthly' });
     const used = async (): Promise<number> => {
-      const { data } = await server.graphql<{ penstockStorage: { usedBytes: number } }>('{ penstockStorage { usedBytes } }', {
-        key: own,
-      });
+      const { data } = await server.graphql<{ penstockStorage: { usedBytes: number } }>(
+        '{ penstockStorage { usedBytes } }',
+        {
+          key: own,
+        },
+      );
       return data!.penstockStorage.usedBytes;
     };
     expect(await used()).toBe(0);

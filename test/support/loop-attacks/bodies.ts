@@ -179,7 +179,9 @@ const headAttacks = (): Attack[] => [
   {
     field: 'address',
     form: 'variables of 10,000 lists',
-    send: head(() => `GET /graphql?query={penstockVersion{api}}&variables={"a":[${'[],'.repeat(9_000)}1]} HTTP/1.1`),
+    send: head(
+      () => `GET /graphql?query={penstockVersion{api}}&variables={"a":[${'[],'.repeat(9_000)}1]} HTTP/1.1`,
+    ),
   },
 ];
 

@@ -100,8 +100,14 @@ const documents = (): Attack[] =>
       ['480 aliases', () => `{ ${listed(300, (at) => `a${at}: penstockVersion { api }`)} }`],
       ['10,000 directives', () => `{ version ${'@include(if: true) '.repeat(10_000)} { api } }`],
       ['190 unknown directives', () => `{ version ${listed(450, (at) => `@a${at}`)} { api } }`],
-      ['10,000 variables', () => `query (${listed(10_000, (at) => `$v${at}: Int`)}) { penstockVersion { api } }`],
-      ['300 unused variables', () => `query (${listed(240, (at) => `$v${at}: Int`)}) { penstockVersion { api } }`],
+      [
+        '10,000 variables',
+        () => `query (${listed(10_000, (at) => `$v${at}: Int`)}) { penstockVersion { api } }`,
+      ],
+      [
+        '300 unused variables',
+        () => `query (${listed(240, (at) => `$v${at}: Int`)}) { penstockVersion { api } }`,
+      ],
       ['300 variables of one name', () => `query (${'$v: Int '.repeat(240)}) { penstockVersion { api } }`],
       ['10,000 operations', () => listed(10_000, (at) => `query q${at} { penstockVersion { api } }`)],
       ['190 operations', () => listed(190, (at) => `query q${at} { penstockVersion { api } }`)],
