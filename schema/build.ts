@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import type { GraphQLField, GraphQLObjectType, GraphQLSchema } from 'graphql';
+import { getNullableType } from 'graphql';
 import type { PubSub } from 'type-graphql';
 import { buildSchemaSync } from 'type-graphql';
 import { AgentResolver } from './agent/agent.resolver.js';
@@ -90,6 +91,7 @@ const NO_PUB_SUB: PubSub = {
   },
 };
 
+/** A root field can be refused, by its window alone; as null it leaves its siblings what they are (beyond 14.3). A subscription has none. */
 function build({ resolvers = [] }: SchemaOptions): GraphQLSchema {
   const [first, ...rest] = [...schemaResolvers, ...resolvers] as [ResolverClass, ...ResolverClass[]];
   const schema = buildSchemaSync({
@@ -102,6 +104,8 @@ function build({ resolvers = [] }: SchemaOptions): GraphQLSchema {
     const type = schema.getType(name);
     if (type) type.description = description;
   }
+  for (const type of [schema.getQueryType(), schema.getMutationType()])
+    for (const field of Object.values(type?.getFields() ?? {})) field.type = getNullableType(field.type);
   tagForAdmins(schema);
   return schema;
 }

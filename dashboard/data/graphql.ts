@@ -21,8 +21,12 @@ type Graphql = ReturnType<
 /** An operation of the schema that knows the types of its answer and of its variables. */
 export type Operation<Result, Variables> = DocumentDecoration<Result, Variables>;
 
+/** Root fields are null only where they were refused, and then the request fails whole. */
+export type Answered<Result> = { [Field in keyof Result]: NonNullable<Result[Field]> };
+
 /** What an operation answers with. */
-export type ResultOf<Document> = Document extends DocumentDecoration<infer Result, infer _> ? Result : never;
+export type ResultOf<Document> =
+  Document extends DocumentDecoration<infer Result, infer _> ? Answered<Result> : never;
 
 /**
  * Types an operation by the schema while it is compiled. At run time a document is its own text: the server parses it, so that the page

@@ -363,9 +363,10 @@ describe('a document of several mutations under an Idempotency-Key', () => {
     } finally {
       chat.complete = complete;
     }
-    expect(failed.json.data).toBeNull();
+    expect(failed.json.data).toMatchObject({ first: { name: 'Once' }, again: null, last: null });
     expect(failed.errors).toMatchObject([
       { message: 'Generation failed', path: ['again'], locations: [{ line: 3, column: 5 }] },
+      { message: 'Generation failed', path: ['last'], locations: [{ line: 4, column: 5 }] },
     ]);
     const retried = await send({ body, headers });
     expect(retried.headers.get('idempotent-replayed')).toBeNull();
