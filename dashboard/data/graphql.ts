@@ -7,7 +7,11 @@ type Graphql = ReturnType<
     disableMasking: true;
     scalars: {
       JSON: unknown;
-      DateTimeISO: string;
+      DateTime: string;
+      Decimal: string;
+      JobEventType: string;
+      PriceUnit: string;
+      WebhookEventType: string;
       SafeInt: number;
       ChatRole: string;
       ImageSize: string;

@@ -1,5 +1,5 @@
 import type { GraphQLInputType } from 'graphql';
-import { isEnumType, isNonNullType } from 'graphql';
+import { isEnumType, isNonNullType, isScalarType } from 'graphql';
 import { invalid } from '../../src/contract/errors.js';
 import { checkText } from '../../src/http/index.js';
 import type { Variable } from './compile.js';
@@ -33,7 +33,9 @@ function reader(name: string, type: GraphQLInputType, hint: ParameterHint = { de
       name,
       type.getValues().map((value) => value.name),
     );
-  switch (String(type)) {
+  // Words that the service checks.
+  const isWord = isScalarType(type) && type.extensions['values'] !== undefined;
+  switch (isWord ? 'String' : String(type)) {
     case 'Int':
       return integer(name, hint);
     case 'Boolean':

@@ -6,6 +6,8 @@ import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { JobTool } from '../enums.js';
 import { Scope } from '../guard.js';
+import { inputOf } from './job-input.type.js';
+import { outputOf } from './job-output.type.js';
 import { CancelJobResult, JobConnection, JobType } from './job.type.js';
 
 /** How long `poll: true` waits (contract 4.9). */
@@ -75,6 +77,17 @@ export class JobResolver {
   @FieldResolver()
   inputParams(@Root() job: Job, @Ctx() { services }: GraphqlContext): Record<string, unknown> {
     return services.files.sign(job.orgId, job.inputParams);
+  }
+
+  @FieldResolver()
+  input(@Root() job: Job, @Ctx() { services }: GraphqlContext): object {
+    return inputOf(job, services.files.sign(job.orgId, job.inputParams));
+  }
+
+  @FieldResolver()
+  output(@Root() job: Job, @Ctx() { services }: GraphqlContext): object | null {
+    const data = job.outputData === null ? undefined : job.result?.['data'];
+    return data === undefined ? null : outputOf(job, services.files.sign(job.orgId, { data })['data']);
   }
 
   @FieldResolver()

@@ -1,8 +1,10 @@
 import { Directive, Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import type { JobStatus as Status, Tool, Tier } from '../../src/contract/words.js';
 import { connectionType } from '../connection.js';
+import { JobInput } from './job-input.type.js';
+import { JobOutput } from './job-output.type.js';
 import { JobStatus, JobTool, ModelTier } from '../enums.js';
-import { DateTime, Json } from '../scalars.js';
+import { DateTime, JobEventType, Json } from '../scalars.js';
 
 /** Contract 2.10. Resolved from the engine's `Job`; `inputParams` and `outputData` are signed by the field resolvers. */
 @Directive('@key(fields: "id")')
@@ -59,8 +61,17 @@ export class JobType {
   @Field(() => Json, { description: 'The parameters with defaults filled in; files as signed URLs.' })
   inputParams!: Record<string, unknown>;
 
+  @Field(() => JobInput, { description: 'The same, typed by the tool.' })
+  input?: object;
+
   @Field(() => Json, { nullable: true, description: 'Null until completed; its shape depends on the tool.' })
   outputData!: Record<string, unknown> | null;
+
+  @Field(() => JobOutput, {
+    nullable: true,
+    description: 'The same, typed by the tool; null until completed.',
+  })
+  output?: object | null;
 }
 
 export const JobConnection = connectionType('Job', () => JobType);
@@ -82,10 +93,7 @@ export class JobProgress {
   })
   sequence!: number;
 
-  @Field(() => String, {
-    description:
-      'The type of the event: job.pending, job.processing, job.progress, job.completed, job.failed or job.cancelled.',
-  })
+  @Field(() => JobEventType, { description: 'The type of the event.' })
   type!: string;
 
   @Field(() => JobType, { description: 'The job at that time.' })

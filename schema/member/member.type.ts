@@ -1,6 +1,7 @@
 import { Field, ID, ObjectType } from 'type-graphql';
 import type { MemberRole as Role } from '../../src/contract/words.js';
 import { MemberRole } from '../enums.js';
+import { DateTime } from '../scalars.js';
 
 @ObjectType('PenstockMember', { simpleResolvers: true, description: 'A person in the organisation.' })
 export class Member {
@@ -13,7 +14,7 @@ export class Member {
   @Field(() => MemberRole, { description: "The person's role in the organisation." })
   role!: Role;
 
-  @Field(() => String, { description: 'When the person joined the organisation, ISO 8601.' })
+  @Field(() => DateTime, { description: 'When the person joined the organisation.' })
   createdAt!: string;
 
   @Field(() => Boolean, { description: 'Whether they have ever signed in.' })
@@ -28,7 +29,7 @@ export class SignInLink {
   @Field(() => String, { description: 'The link. Give it to that person only. Only this answer shows it.' })
   url!: string;
 
-  @Field(() => String, { description: 'When it expires, ISO 8601.' })
+  @Field(() => DateTime, { description: 'When it expires.' })
   expiresAt!: string;
 }
 

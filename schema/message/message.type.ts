@@ -1,5 +1,6 @@
 import { Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import { Json } from '../scalars.js';
+import { ModelTier } from '../enums.js';
 
 @ObjectType('ModelMessageUsage', {
   simpleResolvers: true,
@@ -33,7 +34,7 @@ export class Message {
   @Field(() => String, { description: 'Id of the model that answered.' })
   model!: string;
 
-  @Field(() => String, { description: "The asked model's tier." })
+  @Field(() => ModelTier, { description: "The asked model's tier." })
   modelTier!: string;
 
   @Field(() => String, { nullable: true, description: 'Why it ended, such as `end_turn` or `tool_use`.' })

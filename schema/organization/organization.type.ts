@@ -2,6 +2,7 @@ import { Directive, Field, ID, ObjectType } from 'type-graphql';
 import type { MemberRole as Role, PlanCode as Plan, Scope } from '../../src/contract/words.js';
 import { KeyScope, MemberRole, PlanCode } from '../enums.js';
 import { Person } from '../member/member.type.js';
+import { DateTime } from '../scalars.js';
 
 @Directive('@key(fields: "id")')
 @ObjectType('PenstockOrganization', {
@@ -38,9 +39,9 @@ export class Caller {
   @Field(() => [KeyScope], { description: 'Its scopes: what the key may do.' })
   scopes!: Scope[];
 
-  @Field(() => String, {
+  @Field(() => DateTime, {
     nullable: true,
-    description: 'When it expires, ISO 8601; null if it never expires.',
+    description: 'When it expires; null if it never expires.',
   })
   expiresAt!: string | null;
 

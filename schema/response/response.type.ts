@@ -1,5 +1,5 @@
 import { Field, Float, ID, Int, ObjectType } from 'type-graphql';
-import { ResponseStatus } from '../enums.js';
+import { ModelTier, ResponseStatus } from '../enums.js';
 import { connectionType } from '../connection.js';
 import { DateTime, Json } from '../scalars.js';
 
@@ -44,7 +44,7 @@ export class Response {
   @Field(() => String, { description: 'Id of the model that answers.' })
   model!: string;
 
-  @Field(() => String, { description: "The asked model's tier." })
+  @Field(() => ModelTier, { description: "The asked model's tier." })
   modelTier!: string;
 
   @Field(() => ID, { nullable: true, description: 'The response that this one goes on from.' })

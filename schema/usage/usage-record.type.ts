@@ -2,7 +2,8 @@ import { Field, Float, ID, ObjectType } from 'type-graphql';
 import type { Amounts, Bucket } from '../../src/contract/words.js';
 import { BUCKETS } from '../../src/contract/words.js';
 import { connectionType } from '../connection.js';
-import { BucketName } from '../enums.js';
+import { BucketName, UsageState } from '../enums.js';
+import { DateTime } from '../scalars.js';
 
 @ObjectType({ simpleResolvers: true, description: 'An amount in a bucket.' })
 export class BucketAmount {
@@ -45,7 +46,7 @@ export class UsageRecordType {
   })
   operation!: string;
 
-  @Field(() => String, { description: 'The state: reserved, settled or released.' })
+  @Field(() => UsageState, { description: 'Its state.' })
   state!: string;
 
   @Field(() => ID, { nullable: true, description: 'The `X-Request-Id` of the call.' })
@@ -80,12 +81,12 @@ export class UsageRecordType {
   })
   granted!: BucketAmount[];
 
-  @Field(() => String, { description: 'When it was reserved, ISO 8601.' })
+  @Field(() => DateTime, { description: 'When it was reserved.' })
   createdAt!: string;
 
-  @Field(() => String, {
+  @Field(() => DateTime, {
     nullable: true,
-    description: 'When it was settled or released, ISO 8601; null until then.',
+    description: 'When it was settled or released; null until then.',
   })
   settledAt!: string | null;
 }

@@ -23,6 +23,12 @@ import {
 const bodyOf = (context: GraphqlContext, input: object | null | undefined): Record<string, unknown> =>
   context.body ?? contractNames(input ?? {});
 
+/** The service reads times as texts, which REST passes on as they are. */
+const spanOf = ({ since, until }: RecoverWebhookInput): object => ({
+  since: since instanceof Date ? since.toISOString() : since,
+  ...(until == null ? {} : { until: until instanceof Date ? until.toISOString() : until }),
+});
+
 /** What a header says may be the receiver's secret: of people, only who manages webhooks is shown it. */
 function visible({ call }: GraphqlContext, webhook: Webhook): Webhook {
   const { person } = call.principal;
@@ -150,6 +156,6 @@ export class WebhookResolver {
     @Arg('input', () => RecoverWebhookInput, { description: 'The time range.' }) input: RecoverWebhookInput,
   ): Promise<RecoverWebhookResult> {
     const { call, services } = context;
-    return { recovered: await services.webhooks.recover(call.principal, id, bodyOf(context, input)) };
+    return { recovered: await services.webhooks.recover(call.principal, id, bodyOf(context, spanOf(input))) };
   }
 }

@@ -63,10 +63,19 @@ export interface NewJob {
   idempotencyKey?: string;
 }
 
+export const JOB_EVENT_TYPES = [
+  'job.pending',
+  'job.processing',
+  'job.progress',
+  'job.completed',
+  'job.failed',
+  'job.cancelled',
+] as const;
+
 /** One entry of a job's history; `job` is the job as of that event. */
 export interface JobEvent {
   sequence: number;
-  type: 'job.pending' | 'job.processing' | 'job.progress' | 'job.completed' | 'job.failed' | 'job.cancelled';
+  type: (typeof JOB_EVENT_TYPES)[number];
   job: Job;
 }
 

@@ -19,7 +19,7 @@ const SCALARS: Record<string, JsonSchema> = {
   Float: { type: 'number' },
   Boolean: { type: 'boolean' },
   BudgetAmount: { type: ['string', 'number'] },
-  DateTimeISO: { type: 'string', format: 'date-time' },
+  DateTime: { type: 'string', format: 'date-time' },
   JSON: {},
 };
 
