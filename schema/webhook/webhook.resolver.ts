@@ -23,10 +23,10 @@ import {
 const bodyOf = (context: GraphqlContext, input: object | null | undefined): Record<string, unknown> =>
   context.body ?? contractNames(input ?? {});
 
-/** The service reads times as texts, which REST passes on as they are. */
+/** The service reads times as texts, as a REST body has them. */
 const spanOf = ({ since, until }: RecoverWebhookInput): object => ({
-  since: since instanceof Date ? since.toISOString() : since,
-  ...(until == null ? {} : { until: until instanceof Date ? until.toISOString() : until }),
+  since: since.toISOString(),
+  ...(until == null ? {} : { until: until.toISOString() }),
 });
 
 /** What a header says may be the receiver's secret: of people, only who manages webhooks is shown it. */
@@ -156,6 +156,7 @@ export class WebhookResolver {
     @Arg('input', () => RecoverWebhookInput, { description: 'The time range.' }) input: RecoverWebhookInput,
   ): Promise<RecoverWebhookResult> {
     const { call, services } = context;
-    return { recovered: await services.webhooks.recover(call.principal, id, bodyOf(context, spanOf(input))) };
+    const body = context.body ?? contractNames(spanOf(input));
+    return { recovered: await services.webhooks.recover(call.principal, id, body) };
   }
 }
