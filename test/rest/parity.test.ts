@@ -28,6 +28,7 @@ const GRAPHQL_ONLY = new Set([
   'query responses',
   'mutation startResponse',
   'query usageRecords',
+  'query usageSummary',
   'query agentMemories',
   'mutation deleteAgentMemory',
   'query apiKeys',
