@@ -23,7 +23,8 @@ import { closeToBound, enter, guardOf } from './guard.js';
 import { cutIds } from './ids.js';
 import { ImageEditResolver } from './image-edit/image-edit.resolver.js';
 import { ImageResolver } from './image/image.resolver.js';
-import { JobResolver } from './job/job.resolver.js';
+import { JobEdges } from './job/job-edges.resolver.js';
+import { JobConnectionResolver, JobResolver } from './job/job.resolver.js';
 import { KnowledgeResolver } from './knowledge/knowledge.resolver.js';
 import { MemberResolver } from './member/member.resolver.js';
 import { MessageResolver } from './message/message.resolver.js';
@@ -59,6 +60,8 @@ const schemaResolvers: ResolverClass[] = [
   EstimateResolver,
   ImageEditResolver,
   ImageResolver,
+  JobConnectionResolver,
+  JobEdges,
   JobResolver,
   KnowledgeResolver,
   MemberResolver,

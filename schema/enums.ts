@@ -427,3 +427,7 @@ export const JobMode = words(
     audio_to_audio: 'Music from a recording.',
   },
 );
+export const JobSort = words('JobSort', ['newest', 'oldest'] as const, 'The order of a list of jobs.', {
+  newest: 'The newest first.',
+  oldest: 'The oldest first.',
+});

@@ -19,6 +19,9 @@ export class JobType {
   @Field(() => ID, { description: 'The id of the user whose key created it.' })
   userId!: string;
 
+  @Field(() => ID, { description: 'The id of the API key or the session that created it.' })
+  keyId!: string;
+
   @Field(() => JobTool, { description: 'What the job makes.' })
   tool!: Tool;
 
@@ -48,11 +51,6 @@ export class JobType {
     description: 'When it ended, with or without success; null before.',
   })
   completedAt!: Date | null;
-
-  @Field(() => String, {
-    description: 'The id of the model. If a fallback answered, the id of the fallback.',
-  })
-  model!: string;
 
   @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: Tier;

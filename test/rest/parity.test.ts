@@ -378,7 +378,7 @@ describe('the same call by REST and by GraphQL', () => {
     const { id } = made.body;
     const rest = await server.rest('GET', `/jobs/${id}?poll=true`, { key: org.key });
     const fields = `id orgId userId tool status progress inputParams outputData estimatedCredits actualCredits errorMessage
-      createdAt startedAt completedAt model modelTier`;
+      createdAt startedAt completedAt model: modelId modelTier`;
     const graphql = await server.graphql<{ job: object; jobs: { nodes: object[] } }>(
       `{ job(id: "${id}") { ${fields} } jobs(first: 1) { nodes { ${fields} } } }`,
       { key: org.key },
