@@ -19,6 +19,7 @@ import {
 } from '../src/contract/words.js';
 import type { Scope } from '../src/contract/words.js';
 import { EDIT_OPERATIONS } from '../src/contract/edit-operations.js';
+import { WEBHOOK_FORMATS } from '../src/webhooks/index.js';
 import { OPERATION_STATUSES, USAGE_DIMENSIONS, USAGE_INTERVALS } from '../src/usage/usage.types.js';
 
 /** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions 8). */
@@ -104,6 +105,15 @@ export const UsageDimension = words('UsageDimension', USAGE_DIMENSIONS, 'What a 
   status: 'How operations ended.',
   tag: 'A tag. An operation counts once for each of its tags.',
 });
+export const UsageExportFormat = words(
+  'UsageExportFormat',
+  ['csv', 'jsonl'] as const,
+  'The form of an export.',
+  {
+    csv: 'Comma-separated values as RFC 4180 has them, with the names of the columns in the first line.',
+    jsonl: 'One JSON object a line.',
+  },
+);
 export const UsageInterval = words('UsageInterval', USAGE_INTERVALS, 'An interval of a usage summary.', {
   hour: 'Hours.',
   day: 'Days of the time zone.',
@@ -231,6 +241,10 @@ export const WebhookDeliveryStatus = words(
     failed: 'The last attempt failed. retryWebhookDelivery or recoverWebhook sends it again.',
   },
 );
+export const WebhookFormat = words('WebhookFormat', WEBHOOK_FORMATS, 'The body of a delivery.', {
+  json: 'The event.',
+  slack: "`{text}`, a sentence on the event, as Slack's incoming webhooks take it.",
+});
 export const AgentTemplateCategory = words(
   'AgentTemplateCategory',
   TEMPLATE_CATEGORIES,

@@ -27,8 +27,6 @@ const GRAPHQL_ONLY = new Set([
   'query estimate',
   'query responses',
   'mutation startResponse',
-  'query usageRecords',
-  'query usageSummary',
   'query agentMemories',
   'mutation deleteAgentMemory',
   'query apiKeys',
