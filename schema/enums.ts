@@ -18,6 +18,7 @@ import {
   TOOLS,
 } from '../src/contract/words.js';
 import type { Scope } from '../src/contract/words.js';
+import { OPERATION_STATUSES, USAGE_DIMENSIONS, USAGE_INTERVALS } from '../src/usage/usage.types.js';
 
 /** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions 8). */
 function words<Word extends string>(
@@ -83,6 +84,30 @@ export const ResponseStatus = words('ResponseStatus', RESPONSE_STATUSES, 'The st
   failed: 'The response broke off.',
   cancelled: 'The response was cancelled, or its reader left.',
 });
+export const OperationStatus = words(
+  'OperationStatus',
+  OPERATION_STATUSES,
+  'How a metered operation ended.',
+  {
+    succeeded: 'The operation was done.',
+    failed: 'The operation failed. What it delivered until then is charged.',
+    cancelled: 'The caller left, or cancelled it. What it delivered until then is charged.',
+  },
+);
+export const UsageDimension = words('UsageDimension', USAGE_DIMENSIONS, 'What a usage summary groups by.', {
+  model: 'The model that was asked for.',
+  provider: 'The provider of the model that answered.',
+  key: 'The API key.',
+  endUser: 'The end user that calls name.',
+  operation: 'The kind of operation.',
+  status: 'How operations ended.',
+  tag: 'A tag. An operation counts once for each of its tags.',
+});
+export const UsageInterval = words('UsageInterval', USAGE_INTERVALS, 'An interval of a usage summary.', {
+  hour: 'Hours.',
+  day: 'Days of the time zone.',
+  month: 'Calendar months of the time zone.',
+});
 export const JobStatus = words('JobStatus', JOB_STATUSES, 'The status of a job.', {
   pending: 'The job waits for a worker.',
   processing: 'A worker is processing the job.',
@@ -122,6 +147,7 @@ export const SCOPE_MEANINGS: Record<Scope, string> = {
   jobs: 'Reserved by the contract. Operations on jobs need the scope `usage`.',
   agents: 'Agents, their runs, knowledge and memories.',
   webhooks: 'Webhooks and their deliveries.',
+  tokens: 'Making client tokens for browsers.',
 };
 export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.', SCOPE_MEANINGS);
 export const MemberRole = words('MemberRole', MEMBER_ROLES, 'What a person may do in an organisation.', {

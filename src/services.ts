@@ -1,5 +1,11 @@
 import type { Authenticator, PlanCatalogue } from './access/access.types.js';
-import type { KeyService, OrganizationService, PeopleService, TeamService } from './access/index.js';
+import type {
+  ClientTokenService,
+  KeyService,
+  OrganizationService,
+  PeopleService,
+  TeamService,
+} from './access/index.js';
 import type {
   AgentRunService,
   AgentService,
@@ -25,6 +31,7 @@ import type { Metering } from './metering/metering.types.js';
 import type { BudgetService, StreamLimits } from './metering/index.js';
 import type { ModelCatalogue } from './models/models.types.js';
 import type { Bus } from './events/events.types.js';
+import type { Usage } from './usage/usage.types.js';
 import type { WebhookService } from './webhooks/index.js';
 
 /** What the faces (schema, subscriptions, REST) may call: built once by `boot/`, passed down, never global. */
@@ -42,10 +49,12 @@ export interface Services {
   audit: AuditLog;
   organizations: OrganizationService;
   keys: KeyService;
+  clientTokens: ClientTokenService;
   team: TeamService;
   people: PeopleService;
   authenticator: Authenticator;
   metering: Metering;
+  usage: Usage;
   budgets: BudgetService;
   streams: StreamLimits;
   files: FileService;

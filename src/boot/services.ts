@@ -1,4 +1,5 @@
 import {
+  createClientTokenService,
   createKeyService,
   createMemberService,
   createOrganizationService,
@@ -29,6 +30,7 @@ import {
   createMovingJobs,
   type JobHandler,
 } from '../jobs/index.js';
+import { createUsage } from '../usage/index.js';
 import { createBudgetService, createStreamLimits } from '../metering/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
@@ -93,6 +95,7 @@ export async function compose(
     plans,
     authenticator,
     metering,
+    usage: createUsage({ database }),
     budgets: createBudgetService({ database }),
     streams: createStreamLimits(),
     files,
@@ -119,6 +122,7 @@ function accessServices({ database, plans }: Foundation) {
     audit: createAuditLog({ database }),
     organizations: createOrganizationService({ database, plans }),
     keys: createKeyService({ database }),
+    clientTokens: createClientTokenService({ database }),
     team: createTeamService({ database, members: createMemberService({ database }) }),
     people: createPeopleService({ database }),
   };

@@ -8,10 +8,12 @@ import { createResponseRetention } from '../generation/index.js';
 import { createJobRetention, createJobWorker } from '../jobs/index.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { Services } from '../services.js';
+import { createFolding } from '../usage/index.js';
 import { createDeliveryWorker, storeWebhookPlans } from '../webhooks/index.js';
 import { createClosers, type Closers } from './closers.js';
 import { openFaces, type Faces } from './faces.js';
 import { openFoundation, startRelay, type Foundation } from './foundation.js';
+import { takeAccessToken } from './http/access-token.js';
 import { createAccessLog } from './http/access-log.js';
 import { createCors } from './http/cors.js';
 import { createHealth } from './http/health.js';
@@ -128,6 +130,9 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
     closers.add('retention', () => retention.close());
   }
   files.startRetention();
+  const folding = createFolding({ database, logger });
+  folding.start();
+  closers.add('the folding of usage', () => folding.close());
   const deliveries = createDeliveryWorker({
     database,
     egress,
@@ -202,6 +207,7 @@ async function serve(serving: Serving): Promise<Faces | null> {
   });
   const rateOf = (caller: Addressed): RateState | null => faces?.api.addressRate(caller) ?? null;
   const upgrade: Upgrade = (request, socket, head) => {
+    takeAccessToken(request);
     if (faces && !draining.aborted) return faces.ws.handleUpgrade(request, socket, head);
     const rate = rateOf(request);
     if (faces)

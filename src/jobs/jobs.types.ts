@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../contract/errors.js';
 import type { Amounts, ClientInfo, JobStatus, Tool } from '../contract/words.js';
+import type { OperationOutcome, OperationTally } from '../metering/index.js';
 import type { Principal } from '../access/access.types.js';
 
 /** A row of `jobs` (contract 2.10). `inputParams` and `outputData` contain ids of files; the APIs replace them by signed URLs (decisions 9). */
@@ -81,6 +82,11 @@ export interface JobOutcome {
   fileIds: string[];
 }
 
+/** What a worker stores of a completed job, with what the record of its operation says. */
+export interface CompletedWork extends JobOutcome {
+  record: OperationOutcome;
+}
+
 /**
  * Orders that a job has placed at upstreams, by the name of the engine. Orders outlive the attempt that placed them: the next attempt continues
  * them.
@@ -105,6 +111,8 @@ export interface JobContext {
   signal: AbortSignal;
   /** 0 to 100; never goes down within an attempt; throttled. */
   progress(percent: number): void;
+  /** What the record of the job's operation will say of this attempt. */
+  tally: OperationTally;
 }
 
 export interface JobHandler {
@@ -154,6 +162,6 @@ export interface JobEvents {
    * @throws ApiError not_found `Job not found`; invalid_request for an `after` that is beyond the last event
    */
   progress(query: { orgId: string; jobId: string; after?: number }): Promise<AsyncIterableIterator<JobEvent>>;
-  /** All jobs' events of an organisation from now on. */
-  updates(query: { orgId: string; tool?: Tool }): AsyncIterableIterator<JobEvent>;
+  /** All jobs' events of an organisation from now on, or those of one job; null: of none. */
+  updates(query: { orgId: string; tool?: Tool; jobId?: string | null }): AsyncIterableIterator<JobEvent>;
 }

@@ -5,8 +5,9 @@ import type { Permit } from '../processes/index.js';
 import type { Sql } from '../database/database.types.js';
 import { ApiError } from '../contract/errors.js';
 import type { ErrorCode } from '../contract/errors.js';
+import { OperationTally, SUCCEEDED } from '../metering/index.js';
 import type { FileService } from '../files/files.types.js';
-import type { Job, JobHandler, JobOutcome } from './jobs.types.js';
+import type { CompletedWork, Job, JobHandler, JobOutcome } from './jobs.types.js';
 import type { ClaimedJob } from './moves/claim.queries.js';
 import { failJob } from './moves/finish.queries.js';
 import { forgetOrders } from './moves/orders.queries.js';
@@ -28,7 +29,7 @@ export interface AttemptOptions {
   sql: Sql;
   files: Pick<FileService, 'removeFilesOfFailedWork'>;
   logger: Logger;
-  complete(job: Job, outcome: JobOutcome): Promise<boolean>;
+  complete(job: Job, outcome: CompletedWork): Promise<boolean>;
   progress(job: Job, percent: number): void;
 }
 
@@ -44,6 +45,7 @@ export class RunningJob {
   /** Resolves when the attempt is over and its slot is free; never rejects. */
   readonly ended: Promise<void>;
   private readonly orders: ReturnType<typeof createJobOrders>;
+  private readonly tally: OperationTally;
   private readonly abort = new AbortController();
   private reason: StopReason | null = null;
   private over = false;
@@ -53,6 +55,7 @@ export class RunningJob {
 
   constructor(private readonly options: AttemptOptions) {
     this.job = options.claimed.job;
+    this.tally = new OperationTally(this.job.createdAt.getTime());
     const handedOver = (): boolean => this.reason === 'shutdown' || this.reason === 'lost';
     this.orders = createJobOrders({ ...options, handedOver });
     void options.held.then((held) => (this.committed = held));
@@ -88,9 +91,10 @@ export class RunningJob {
     try {
       const outcome = await this.handle();
       clearTimeout(timer);
+      const record = this.tally.outcome(SUCCEEDED);
       // The work is done: a time limit or a stop no longer discards the result; only a worker that has taken the job over does.
       const complete = async (): Promise<boolean> =>
-        (this.completed = await this.options.complete(this.job, outcome));
+        (this.completed = await this.options.complete(this.job, { ...outcome, record }));
       const refused = await this.write(complete);
       if (refused) await this.fail(this.options.handler.failureMessage, 'server_error');
     } catch (error) {
@@ -115,7 +119,8 @@ export class RunningJob {
       if (this.committed) report();
       else void this.options.held.then((held) => held && report());
     };
-    const context = { job, signal: abort.signal, progress, orders: this.orders };
+    const { orders, tally } = this;
+    const context = { job, signal: abort.signal, progress, orders, tally };
     const work = runForOrg(job.orgId, async () => await handler.run(context), this.options.permit);
     const deaf = (async (): Promise<never> => {
       await new Promise((resolve) => abort.signal.addEventListener('abort', resolve, { once: true }));
@@ -147,7 +152,8 @@ export class RunningJob {
 
   private async fail(message: string, code: ErrorCode): Promise<void> {
     const { sql, workerId } = this.options;
-    await this.write(() => failJob(sql, { workerId, attempt: this.job, message, code }));
+    const record = this.tally.outcome({ status: 'failed', errorCode: code });
+    await this.write(() => failJob(sql, { workerId, attempt: this.job, message, code, record }));
   }
 
   /** Orders that the upstream itself has ended need no cancelling. If this write is lost, the upstream is asked in vain; nothing worse. */

@@ -17,3 +17,8 @@ export function bareOutcome(
     costVersion: null,
   };
 }
+
+/** An outcome as `p_outcome` of the functions in SQL: a cost is a decimal text, because JSON's readers round large numbers. */
+export function recordJson({ costNano, ...outcome }: OperationOutcome): Record<string, unknown> {
+  return { ...outcome, costNano: costNano === null ? null : `${costNano}` };
+}

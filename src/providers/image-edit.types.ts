@@ -1,4 +1,5 @@
 import type { EditedImage, EditOperation } from '../imaging/index.js';
+import type { TokenClasses } from '../pricing/pricing.types.js';
 import type { OrderLog, Ordering } from './order.types.js';
 
 /** Edits one image by a prompt, inside the mask. */
@@ -70,4 +71,6 @@ export interface ImageEditCall {
   signal: AbortSignal;
   /** Stores orders, for models whose work is ordered and polled. */
   orders?: OrderLog;
+  /** Gets the tokens of upstreams that charge for tokens. */
+  onTokens?: (tokens: TokenClasses) => void;
 }

@@ -13,7 +13,15 @@ export { finishReason } from './convention/finish-reasons.js';
 export { MergedMessage } from './convention/merged.js';
 export { generatedTexts, isFields, toolNames, withPlainContent } from './convention/said.js';
 export { StreamedCalls, withWholeCalls } from './convention/streamed-calls.js';
-export { laterUsage, tokenCount, tokenPartsIn, usageIn } from './convention/usage.js';
+export {
+  classesIn,
+  classesTold,
+  laterUsage,
+  tokenClasses,
+  tokenCount,
+  tokenPartsIn,
+  usageIn,
+} from './convention/usage.js';
 export { ProvidersFileError, UpstreamError } from './providers.types.js';
 export type * from './providers.types.js';
 export { NATIVE_DIALECTS } from './dialect.types.js';

@@ -1,3 +1,4 @@
+import type { TokenClasses } from '../pricing/pricing.types.js';
 import type { OrderLog, Ordering } from './order.types.js';
 
 /** The stored fingerprint of generated speech, so that a transcription recognises it in any container, with any codec and tags. */
@@ -53,6 +54,8 @@ export interface Transcription {
   segments: TranscribedSegment[];
   /** Code of the language that is spoken; `und` where unknown. */
   language: string;
+  /** As the upstream told them, where it charges for tokens. */
+  tokens?: TokenClasses | null;
 }
 
 /** What a transcription model supports; a request for anything else is refused before it costs anything. */

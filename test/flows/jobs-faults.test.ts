@@ -1,3 +1,4 @@
+import { bareOutcome } from '../../src/metering/index.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
@@ -116,17 +117,18 @@ describe('a worker whose lease was given to another', () => {
     );
 
     const attempt = { id, fence: stale.job.fence };
-    expect(await createCompletion(test.database, 'wrk_stale')(stale.job, imageOutcome())).toBe(false);
-    expect(await failJob(sql(), { workerId: 'wrk_stale', attempt, message: 'x', code: 'server_error' })).toBe(
-      false,
-    );
+    const made = { ...imageOutcome(), record: bareOutcome('succeeded') };
+    expect(await createCompletion(test.database, 'wrk_stale')(stale.job, made)).toBe(false);
+    const record = bareOutcome('failed', 'server_error');
+    const failure = { workerId: 'wrk_stale', attempt, message: 'x', code: 'server_error' as const, record };
+    expect(await failJob(sql(), failure)).toBe(false);
     expect(
       await renewLeases(sql(), 'jobs', { workerId: 'wrk_stale', holds: [attempt], leaseMs: 30_000 }),
     ).toEqual(new Set());
     expect(await requeueJobs(sql(), 'wrk_stale', [attempt])).toEqual([]);
     await writeProgress(sql(), 'wrk_stale', [{ ...attempt, percent: 90 }]);
     // Neither an old fence of the right worker, nor the right fence of another.
-    expect(await createCompletion(test.database, 'wrk_fresh')(stale.job, imageOutcome())).toBe(false);
+    expect(await createCompletion(test.database, 'wrk_fresh')(stale.job, made)).toBe(false);
 
     expect(
       await sql().query(`SELECT j, (SELECT count(*) FROM outbox) AS messages FROM jobs j WHERE id = $1`, [

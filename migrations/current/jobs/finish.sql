@@ -1,5 +1,7 @@
--- pending or processing → failed or cancelled. The caller has locked the row. The reservation is released.
-CREATE OR REPLACE FUNCTION penstock_job_finish(j jobs, p_status text, p_message text, p_code text) RETURNS jobs LANGUAGE plpgsql AS $$
+-- pending or processing → failed or cancelled. The caller has locked the row. The reservation is released. `p_outcome` is
+-- what the operation's record says of its end.
+CREATE OR REPLACE FUNCTION penstock_job_finish(j jobs, p_status text, p_message text, p_code text, p_outcome jsonb DEFAULT NULL)
+RETURNS jobs LANGUAGE plpgsql AS $$
 DECLARE
   done jobs;
 BEGIN
@@ -14,7 +16,7 @@ BEGIN
 END $$;
 
 -- processing → failed, by the worker that holds the job.
-CREATE OR REPLACE FUNCTION penstock_job_fail(p_worker text, p_id text, p_fence int, p_message text, p_code text)
+CREATE OR REPLACE FUNCTION penstock_job_fail(p_worker text, p_id text, p_fence int, p_message text, p_code text, p_outcome jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   j jobs;
@@ -24,7 +26,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM penstock_job_finish(j, 'failed', p_message, p_code);
+  PERFORM penstock_job_finish(j, 'failed', p_message, p_code, p_outcome);
   RETURN true;
 END $$;
 

@@ -121,10 +121,11 @@ BEGIN
   END LOOP;
 END $$;
 
--- Ends a response: writes its last events, its charge (`p_amounts` null: its reservation is released) and its webhook
--- event. The caller has locked the row.
+-- Ends a response: writes its last events, its charge (`p_amounts` null: its reservation is released), what its record
+-- says of its end, and its webhook event. The caller has locked the row.
 CREATE OR REPLACE FUNCTION penstock_response_finish(
-  r responses, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text
+  r responses, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text,
+  p_outcome jsonb
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   bytes bigint;
@@ -151,7 +152,7 @@ END $$;
 -- Ends a response by the worker that holds it. Returns false if another worker has it.
 CREATE OR REPLACE FUNCTION penstock_response_end(
   p_worker text, p_id text, p_fence int, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb,
-  p_trace text
+  p_trace text, p_outcome jsonb
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   r responses;
@@ -160,7 +161,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM penstock_response_finish(r, p_status, p_response, p_item_ids, p_events, p_amounts, p_event, p_trace);
+  PERFORM penstock_response_finish(r, p_status, p_response, p_item_ids, p_events, p_amounts, p_event, p_trace, p_outcome);
   RETURN true;
 END $$;
 
@@ -178,7 +179,7 @@ BEGIN
   ELSIF r.status NOT IN ('queued', 'in_progress') THEN
     RETURN false;
   ELSIF r.status = 'queued' AND r.sequence = p_sequence THEN
-    PERFORM penstock_response_finish(r, 'cancelled', p_response, '{}', ARRAY[p_event], NULL, NULL, NULL);
+    PERFORM penstock_response_finish(r, 'cancelled', p_response, '{}', ARRAY[p_event], NULL, NULL, NULL, NULL);
   ELSE
     UPDATE responses q SET cancelling = true WHERE q.id = p_id;
     PERFORM pg_notify('penstock_response_cancel', p_id);

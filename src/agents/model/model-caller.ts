@@ -1,8 +1,10 @@
 import type { Logger } from 'pino';
 import {
   boundAt,
+  brokenClasses,
   countTexts,
   createUpstreams,
+  endingOf,
   openAnswer,
   outputBound,
   tokenRate,
@@ -10,9 +12,9 @@ import {
 } from '../../generation/index.js';
 import type { Upstreams } from '../../generation/index.js';
 import { newId } from '../../contract/ids.js';
-import { toVector } from '../../metering/index.js';
+import { OperationTally, SUCCEEDED, toVector } from '../../metering/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import { parseChunk, RefusedFields, UpstreamError } from '../../providers/index.js';
+import { parseChunk, RefusedFields, tokenClasses, UpstreamError } from '../../providers/index.js';
 import type { ProviderRegistry } from '../../providers/index.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 import { RunFault } from '../runs/run.fault.js';
@@ -40,6 +42,8 @@ export interface ModelCallRequest {
   signal: AbortSignal;
   /** False: the call is paid by a tool's own price. */
   metered: boolean;
+  /** Gathers what the call cost, where it is a part of another operation. Default: one of its own. */
+  tally?: OperationTally;
 }
 
 /** A finished call; its charge is still to be written, with the steps that it leads to. */
@@ -73,6 +77,7 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     const promptTokens = await countPrompt(options.tokenizer, request);
     const maxTokens = outputBound(model, { promptTokens, maxTokens: request.maxTokens });
     const operationId = newId('op');
+    const tally = request.tally ?? new OperationTally();
     const covered = request.metered
       ? await meter.reserveTokens(operationId, model, {
           promptTokens,
@@ -84,21 +89,28 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     const reader = new AnswerReader(allowed * CHARACTERS_PER_TOKEN + 100_000);
     let answered: Model;
     try {
-      answered = await stream({ upstreams, refused }, request, { promptTokens, allowed, reader });
+      answered = await stream({ ...options, upstreams, refused }, request, {
+        promptTokens,
+        allowed,
+        reader,
+        tally,
+      });
     } catch (error) {
-      if (request.metered) await meter.release(operationId);
+      if (request.metered) await meter.release(operationId, tally.outcome(endingOf(error)));
       throw error;
     }
     const { answer } = reader;
-    const { total: tokens } = await wholeTokens(answer.usage, {
+    const counted = await wholeTokens(answer.usage, {
       prompt: promptTokens,
       completion: () => countAnswer(options.tokenizer, answer),
       generated: answer.text !== '' || answer.calls.length > 0,
     });
+    const { total: tokens } = counted;
+    tally.answers({ model: answered, tokens: tokenClasses(counted, answer.usage), upstreamId: reader.id });
     const amounts = toVector(meter.tokenAmounts(tokens, tokenRate(model)));
     return {
       answer,
-      operation: request.metered ? meter.ended(operationId, amounts) : null,
+      operation: request.metered ? meter.ended(operationId, amounts, tally.outcome(SUCCEEDED)) : null,
       tokens: request.metered ? tokens : 0,
       model: answered.id,
       cutByCredits: answer.finish === 'length' && allowed < maxTokens,
@@ -126,14 +138,26 @@ async function countAnswer(tokenizer: Tokenizer, answer: ModelAnswer): Promise<n
   return await countTexts(texts, { tokenizer, limit: Number.POSITIVE_INFINITY });
 }
 
+interface Asking extends Pick<ModelCallerOptions, 'tokenizer'> {
+  upstreams: Upstreams;
+  refused: RefusedFields;
+}
+
+interface Reading {
+  promptTokens: number;
+  allowed: number;
+  reader: AnswerReader;
+  tally: OperationTally;
+}
+
 /** @returns the model that answered */
 async function stream(
-  { upstreams, refused }: { upstreams: Upstreams; refused: RefusedFields },
+  { upstreams, refused, tokenizer }: Asking,
   request: ModelCallRequest,
-  { promptTokens, allowed, reader }: { promptTokens: number; allowed: number; reader: AnswerReader },
+  { promptTokens, allowed, reader, tally }: Reading,
 ): Promise<Model> {
   const { model, prompt, body, signal } = request;
-  const { value, model: answered } = await upstreams.ask(model, signal, (provider, target) => {
+  const { value, model: answered } = await upstreams.ask(model, { signal, tally }, (provider, target) => {
     const { chat } = provider;
     if (chat === undefined)
       throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
@@ -153,6 +177,8 @@ async function stream(
     );
   });
   const { chunks, first, calls, usage } = value;
+  reader.id = value.id;
+  tally.began();
   try {
     for (const chunk of first) reader.take(chunk);
     reader.answer.usage = usage;
@@ -163,7 +189,14 @@ async function stream(
   } catch (error) {
     chunks.cancel();
     // The answer was whole already; only its end was missing.
-    if (!reader.finished || !(error instanceof UpstreamError) || error.fault !== 'failed') throw error;
+    if (reader.finished && error instanceof UpstreamError && error.fault === 'failed') {
+      reader.end();
+      return answered;
+    }
+    const delivered = await countAnswer(tokenizer, reader.answer);
+    const tokens = brokenClasses(reader.answer.usage, { prompt: promptTokens, delivered });
+    tally.answers({ model: answered, tokens, upstreamId: reader.id });
+    throw error;
   }
   reader.end();
   return answered;

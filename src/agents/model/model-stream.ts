@@ -27,6 +27,8 @@ export interface ModelAnswer {
 /** Gathers a streamed answer. */
 export class AnswerReader {
   readonly answer: ModelAnswer = { text: '', reasoning: '', calls: [], finish: 'stop', usage: null };
+  /** The upstream's own id of the answer, as it came. */
+  id: unknown = null;
   /** Whether a chunk said that the answer ends. */
   finished = false;
   private readonly byIndex = new Map<number, AskedCall>();

@@ -10,7 +10,7 @@ import type { Permit } from '../../processes/index.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { KnowledgeService, MemoryService } from '../agents.types.js';
 import type { ModelCaller } from '../model/model-caller.js';
-import type { AgentTool, Toolbox, ToolOutcome } from '../tools/tool.types.js';
+import type { Toolbox, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
 import { isDatabaseAway } from '../../jobs/index.js';
 import type { Hold, LeasedWork } from '../../jobs/index.js';
@@ -24,6 +24,7 @@ import { askModel, openRound } from './run.round.js';
 import type { Said } from './run.round.js';
 import type { RunRow } from './run.row.js';
 import { persist, RunSession } from './run.session.js';
+import type { SessionOptions } from './run.session.js';
 
 export interface ExecutionOptions {
   database: Database;
@@ -147,7 +148,7 @@ export class RunExecution implements LeasedWork {
       meter,
       logger,
       tools: new Map(granted.map((tool) => [tool.name, tool])),
-      runTool: (call) => this.observe.tool(call, () => this.runTool(call.tool, call.input, meter)),
+      runTool: (call) => this.observe.tool(call, () => this.runTool(call, meter)),
       signal: this.abort.signal,
     });
     if (fresh) await this.prepare(session);
@@ -193,7 +194,10 @@ export class RunExecution implements LeasedWork {
     return 'left';
   }
 
-  private async runTool(tool: AgentTool, input: unknown, meter: RunMeter): Promise<ToolOutcome> {
+  private async runTool(
+    { tool, input, tally }: Parameters<SessionOptions['runTool']>[0],
+    meter: RunMeter,
+  ): Promise<ToolOutcome> {
     const timeout = AbortSignal.timeout(tool.timeoutMs ?? TOOL_TIMEOUT_MS);
     const signal = AbortSignal.any([timeout, this.abort.signal]);
     const { maxTokens, temperature } = this.run.agent;
@@ -204,6 +208,7 @@ export class RunExecution implements LeasedWork {
       temperature,
       maxTokens,
       meter,
+      tally,
       material: (query: string, limit: number) =>
         materialOf(this.run, this.options.knowledge, { query, limit }),
       signal,

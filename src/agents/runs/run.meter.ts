@@ -3,8 +3,8 @@ import type { Principal } from '../../access/access.types.js';
 import { storageLimitOf } from '../../access/index.js';
 import { ApiError } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
-import { ledgerFallback } from '../../metering/index.js';
-import type { Metering, OperationRequest, TokenPrice } from '../../metering/index.js';
+import { CANCELLED, ledgerFallback, recordJson } from '../../metering/index.js';
+import type { Metering, OperationOutcome, OperationRequest, TokenPrice } from '../../metering/index.js';
 import type { Model } from '../../models/models.types.js';
 import type { Amounts } from '../../contract/words.js';
 import { RunFault } from './run.fault.js';
@@ -17,6 +17,7 @@ import type { RunRow } from './run.row.js';
  */
 export class RunMeter {
   private readonly open = new Map<string, OperationRequest>();
+  private readonly outcomes = new Map<string, OperationOutcome>();
 
   constructor(
     private readonly options: { metering: Metering; principal: Principal; run: RunRow; logger: Logger },
@@ -46,17 +47,24 @@ export class RunMeter {
   }
 
   /** An operation as the next write settles it. */
-  ended(id: string, amounts: number[] | null): EndedOperation {
+  ended(id: string, amounts: number[] | null, outcome: OperationOutcome): EndedOperation {
     const operation = this.open.get(id);
     this.open.delete(id);
-    if (operation === undefined || amounts === null) return { id, amounts };
-    return { id, amounts, fallback: ledgerFallback(this.request(operation)) };
+    this.costs(id, outcome);
+    const ended = { id, amounts, outcome: recordJson(outcome) };
+    if (operation === undefined || amounts === null) return ended;
+    return { ...ended, fallback: ledgerFallback(this.request(operation)) };
   }
 
-  async release(id: string): Promise<void> {
+  /** What an operation has cost, should it be given back without another word: nobody got what it made. */
+  costs(id: string, outcome: OperationOutcome): void {
+    this.outcomes.set(id, { ...outcome, ...CANCELLED });
+  }
+
+  async release(id: string, outcome = this.outcomes.get(id)): Promise<void> {
     this.open.delete(id);
     try {
-      await this.options.metering.release(id);
+      await this.options.metering.release(id, outcome);
     } catch (error) {
       this.options.logger.warn(
         { err: error, operationId: id },

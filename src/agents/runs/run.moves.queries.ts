@@ -17,6 +17,8 @@ const SWEEP = { ...named('sweep', SWEEP_TEXT), repeatable: true } as const;
 export interface EndedOperation {
   id: string;
   amounts: number[] | null;
+  /** What its record says of its end: `p_outcome` in SQL. */
+  outcome: Record<string, unknown>;
   /** Stands for a reservation that was lost with the database. */
   fallback?: object;
 }

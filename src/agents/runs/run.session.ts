@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.js';
-import { toVector } from '../../metering/index.js';
+import { CANCELLED, OperationTally, SUCCEEDED, toVector } from '../../metering/index.js';
+import type { OperationEnding } from '../../metering/index.js';
 import type { AgentTool, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
 import { isDatabaseAway } from '../../jobs/index.js';
@@ -23,7 +24,13 @@ export interface SessionOptions {
   logger: Logger;
   /** Granted tools by the name that the model calls them by. */
   tools: ReadonlyMap<string, AgentTool>;
-  runTool(call: { tool: AgentTool; callId: string; input: unknown }): Promise<ToolOutcome>;
+  /** @param call with the tally of the tool's operation */
+  runTool(call: {
+    tool: AgentTool;
+    callId: string;
+    input: unknown;
+    tally: OperationTally;
+  }): Promise<ToolOutcome>;
   /** Fires when the run is taken out of this worker's hands. */
   signal: AbortSignal;
 }
@@ -103,16 +110,20 @@ export class RunSession {
       const step = { type: 'tool_call' as const, tool: tool.id, input: call.input };
       await this.advance({ operations: [], tokens: 0, steps: [step] });
     }
+    const { meter } = this.options;
+    const tally = new OperationTally();
     let reserved: string | null = null;
     let outcome: ToolOutcome;
     try {
       if (call.fault !== undefined) throw new ToolError(call.fault);
       const input = tool.parse(call.input);
-      reserved = await this.options.meter.reserveTool(tool.credits);
-      outcome = await this.options.runTool({ tool, callId: call.id, input });
+      reserved = await meter.reserveTool(tool.credits);
+      outcome = await this.options.runTool({ tool, callId: call.id, input, tally });
     } catch (error) {
+      if (reserved !== null) meter.costs(reserved, tally.outcome(CANCELLED));
       const message = this.messageOf(error, tool);
-      const operations = reserved === null ? [] : [this.options.meter.ended(reserved, null)];
+      const operations =
+        reserved === null ? [] : [meter.ended(reserved, null, tally.outcome(failureOf(error)))];
       const source = error instanceof ToolError ? error.source : undefined;
       const result = { text: toldOf(message, source), isError: true };
       call.result = result;
@@ -127,7 +138,7 @@ export class RunSession {
     const result = { text: toldOf(outcome.text ?? JSON.stringify(output), source), isError: false };
     call.result = result;
     const price = toVector({ credits: tool.credits * 100 });
-    const own = reserved === null ? [] : [this.options.meter.ended(reserved, price)];
+    const own = reserved === null ? [] : [meter.ended(reserved, price, tally.outcome(SUCCEEDED))];
     await this.advance({
       operations: [...own, ...operations],
       tokens,
@@ -153,6 +164,11 @@ export class RunSession {
     throw new RunLeft();
   }
 }
+
+const failureOf = (error: unknown): OperationEnding => ({
+  status: 'failed',
+  errorCode: error instanceof ApiError ? error.code : 'server_error',
+});
 
 /** A run's own notes on a message or a part of it, where the loop hands them on. */
 function notes(carried: object | undefined): { providerOptions?: { penstock: Record<string, string> } } {

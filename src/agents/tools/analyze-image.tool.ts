@@ -28,7 +28,7 @@ export const analyzeImage = defineTool({
     heading: 'What the picture shows',
   },
   async run({ image, question }, context, { inputs, models, caller }) {
-    const { orgId, signal, meter, temperature } = context;
+    const { orgId, signal, meter, tally, temperature } = context;
     const { bytes, contentType } = await inputs.fetch({
       orgId,
       value: image,
@@ -51,6 +51,7 @@ export const analyzeImage = defineTool({
       meter,
       signal,
       metered: false,
+      tally,
     });
     return { output: { description: answer.text }, text: answer.text, source: 'picture' };
   },

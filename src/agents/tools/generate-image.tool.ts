@@ -41,6 +41,7 @@ export const generateImage = defineTool({
         mask: undefined,
         providerOptions: { penstock: {} },
         abortSignal: context.signal,
+        tally: context.tally,
         finish: (bytes) =>
           asUpstreamMade('image', () => imaging.fit(bytes, { width, height }, context.signal)),
       });

@@ -2,6 +2,7 @@ import type { Egress } from '../../egress/index.js';
 import type { FileService, InputFetcher } from '../../files/index.js';
 import type { Upstreams } from '../../generation/index.js';
 import type { Imaging } from '../../imaging/index.js';
+import type { OperationTally } from '../../metering/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import type { ProviderRegistry } from '../../providers/index.js';
 import type { Search } from '../../search/index.js';
@@ -38,6 +39,8 @@ export interface ToolContext {
   temperature: number;
   maxTokens: number;
   meter: RunMeter;
+  /** Gathers what the tool's own operation cost. */
+  tally: OperationTally;
   /** Passages of the agent's files and the run's documents that fit a query, best first. */
   material(query: string, limit: number): Promise<Material[]>;
   /** Aborted when the run ends and when the tool's time limit is over. */

@@ -1,6 +1,6 @@
 import { invalid } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
-import { attributionOf } from '../../metering/index.js';
+import { attributionOf, OperationTally } from '../../metering/index.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Metering, TokenPrice } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
@@ -43,10 +43,12 @@ export interface AdmittedChat extends CheckedChat {
   operationId: string;
   /** Addresses that a web search gave. */
   citations: string[];
+  /** What its record will say of its end. */
+  tally: OperationTally;
 }
 
 /** What of an admitted call is stored, for whoever goes on with it. */
-export type HeldChat = Pick<AdmittedChat, 'call' | 'operationId' | 'promptTokens' | 'maxTokens'>;
+export type HeldChat = Pick<AdmittedChat, 'call' | 'operationId' | 'promptTokens' | 'maxTokens' | 'tally'>;
 
 export interface ChatAdmission {
   /** Synchronous in nearly all cases, because each `await` costs a microtask. @throws ApiError of step 5 or 6 */
@@ -239,7 +241,8 @@ class Admissions implements ChatAdmission {
     };
     const checked = await measured(longer, model, this.options.tokenizer);
     const held = await this.reserve(call, checked, false);
-    return { chat: { ...chat, ...held, operationId: chat.operationId }, heldAs: held.operationId };
+    const { operationId, tally } = chat;
+    return { chat: { ...chat, ...held, operationId, tally }, heldAs: held.operationId };
   }
 
   async refuse(call: CallContext, fault: unknown): Promise<never> {
@@ -270,6 +273,7 @@ class Admissions implements ChatAdmission {
         call,
         operationId,
         citations: [],
+        tally: new OperationTally(),
       };
     });
   }

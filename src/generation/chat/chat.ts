@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { CallContext } from '../../metering/call-context.js';
 import { runForOrg } from '../../processes/index.js';
-import { UpstreamError } from '../../providers/index.js';
+import { tokenClasses, UpstreamError } from '../../providers/index.js';
 import type { ChatAnswer, ChatCall, ChatProvider } from '../../providers/index.js';
 import type { AdmittedChat } from './admission.js';
 import { answerTexts, chatAnswer, missingHead } from './answer.js';
@@ -9,6 +9,7 @@ import { chargedBefore, keeperOf } from './made.js';
 import type { KeepMade } from './made.js';
 import { stoppingFault } from './callers.js';
 import type { ChatCaller } from './callers.js';
+import { continuable, takenOver } from './continued.js';
 import { createChatEngine, upstreamCall } from './engine.js';
 import type { ChatEngine, ChatOptions } from './engine.js';
 import { openAnswer } from './open.js';
@@ -37,12 +38,16 @@ interface Work<T, R> {
 /** Sends an admitted call to its upstream. A failure is settled before it is thrown. */
 function routed<T, R>(parts: ChatEngine, live: Live, { attempt, receive }: Work<T, R>): Promise<R> {
   const { chat, caller } = live;
-  const answered = parts.upstreams.ask(chat.model, caller, (provider, target) => {
-    if (!provider.chat)
-      throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
-    const { chat: upstream } = provider;
-    return runForOrg(chat.call.principal.orgId, () => attempt(upstream, upstreamCall(live, target)));
-  });
+  const answered = parts.upstreams.ask(
+    chat.model,
+    { signal: caller, tally: chat.tally },
+    (provider, target) => {
+      if (!provider.chat)
+        throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
+      const { chat: upstream } = provider;
+      return runForOrg(chat.call.principal.orgId, () => attempt(upstream, upstreamCall(live, target)));
+    },
+  );
   return answered.then(
     (found) => receive(parts, live, found),
     async (error: unknown) => {
@@ -89,6 +94,7 @@ async function finished(
     throw await parts.settlement.fail(chat, lost);
   };
   const tokens = counted instanceof Promise ? await counted.catch(unsettled) : counted;
+  chat.tally.answers({ model, tokens: tokenClasses(tokens, reported), upstreamId: parsed['id'] });
   const messageId = head['id'] === undefined ? String(parsed['id']) : (JSON.parse(head['id']) as string);
   const { citations } = chat;
   const written = (usage: Record<string, unknown>): string =>
@@ -103,14 +109,33 @@ async function finished(
 
 const STREAMED: Work<OpenAnswer, ChatStream> = {
   attempt: openAnswer,
-  receive({ settlement, options: { tokenizer } }, live, { value, model }) {
-    return { chunks: new ChatStreamReader({ ...live, ...value, model, settlement, tokenizer }) };
+  receive(parts, live, answered) {
+    live.chat.tally.began();
+    return streamOf(parts, live, { ...answered, value: continuable(parts, live, answered) });
   },
 };
+
+function streamOf(
+  { settlement, options: { tokenizer } }: ChatEngine,
+  live: Live,
+  { value, model }: Answered<OpenAnswer>,
+): ChatStream {
+  return { chunks: new ChatStreamReader({ ...live, ...value, model, settlement, tokenizer }) };
+}
 
 /** The answer of an admitted call as it comes. @throws ApiError; the call is settled then */
 export const openStream = (parts: ChatEngine, live: Live): Promise<ChatStream> =>
   routed(parts, live, STREAMED);
+
+/** An answer that another process began, from its first chunk. @returns null where nothing goes on with what was delivered */
+export async function resumeStream(
+  parts: ChatEngine,
+  live: Live,
+  delivered: readonly [string, ...string[]],
+): Promise<ChatStream | null> {
+  const answered = await takenOver(parts, live, delivered);
+  return answered && streamOf(parts, live, answered);
+}
 
 async function stream(parts: ChatEngine, call: CallContext, body: Body): Promise<ChatStream> {
   const keepMade = keeperOf(call, body);

@@ -5,6 +5,7 @@ import {
   parseChunk,
   StreamedCalls,
   toolNames,
+  UpstreamError,
 } from '../../providers/index.js';
 import type { ChatCall, ChatChunks, ChatProvider, Chunk } from '../../providers/index.js';
 
@@ -19,6 +20,8 @@ export interface OpenAnswer {
   calls: StreamedCalls;
   /** The usage that the chunks so far reported. */
   usage: Fields | null;
+  /** The upstream's own id of the answer, as it came. */
+  id: unknown;
 }
 
 /**
@@ -28,22 +31,24 @@ export interface OpenAnswer {
  */
 export async function openAnswer(provider: ChatProvider, call: ChatCall): Promise<OpenAnswer> {
   const chunks = await provider.stream(call);
+  let usage: Fields | null = null;
+  let first: Chunk | null = null;
+  let id: unknown;
   try {
-    let usage: Fields | null = null;
-    let first: Chunk | null = null;
     const calls = new StreamedCalls(toolNames(call.body));
     for (;;) {
       const raw = (await chunks.next()) ?? calls.closing();
       if (raw === null) break;
       const chunk = parseChunk(raw, calls);
       usage = laterUsage(usage, chunk.usage);
+      id ||= chunk.parsed['id'];
       if (chunk.finishes || bringsSomething(chunk))
-        return { chunks, first: first === null ? [chunk] : [first, chunk], calls, usage };
+        return { chunks, first: first === null ? [chunk] : [first, chunk], calls, usage, id };
       if (chunk.parsed.choices.length > 0) first ??= chunk;
     }
     throw brokenAnswer('no answer');
   } catch (error) {
     chunks.cancel();
-    throw error;
+    throw error instanceof UpstreamError ? error.telling(usage, id) : error;
   }
 }

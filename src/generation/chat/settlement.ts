@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
-import { bareOutcome } from '../../metering/index.js';
+import { CANCELLED, SUCCEEDED } from '../../metering/index.js';
+import type { OperationEnding } from '../../metering/index.js';
 import type { Metering, Settlement, SettlementEvent } from '../../metering/metering.types.js';
 import { UpstreamError } from '../../providers/index.js';
 import { currentTraceparent } from '../../telemetry/index.js';
@@ -21,7 +22,7 @@ export interface ChatSettlement {
     answer: { messageId: string; model: string; unseen: boolean },
   ): Promise<Settlement>;
   /** Charges an unfinished answer: the prompt and what was delivered. */
-  charge(chat: AdmittedChat, completionTokens: number): Promise<void>;
+  charge(chat: AdmittedChat, completionTokens: number, ending: OperationEnding): Promise<void>;
   /** Logs a stream that broke off, if {@link fail} does not log it. */
   tellBroken(error: unknown, model: Model): void;
   /** The caller's error for any error of an upstream. */
@@ -42,15 +43,21 @@ export function answerOfFault(error: unknown): ApiError {
   return new ApiError('server_error', 'Generation failed', { cause: error });
 }
 
+/** How an operation ended that failed. */
+export function endingOf(error: unknown): OperationEnding {
+  if (error instanceof UpstreamError && error.fault === 'aborted') return CANCELLED;
+  return { status: 'failed', errorCode: answerOfFault(error).code };
+}
+
 export function createChatSettlement(options: { metering: Metering; logger: Logger }): ChatSettlement {
   const { metering, logger } = options;
 
   const amountsOf = (chat: AdmittedChat, totalTokens: number): Amounts =>
     metering.tokenAmounts(totalTokens, tokenRate(chat.model));
 
-  const charge = async (chat: AdmittedChat, completionTokens: number): Promise<void> => {
+  const charge: ChatSettlement['charge'] = async (chat, completionTokens, ending) => {
     const amounts = amountsOf(chat, chat.promptTokens + completionTokens);
-    await metering.settle(chat.operationId, { amounts, outcome: bareOutcome('cancelled') });
+    await metering.settle(chat.operationId, { amounts, outcome: chat.tally.outcome(ending) });
   };
 
   return {
@@ -71,14 +78,14 @@ export function createChatSettlement(options: { metering: Metering; logger: Logg
         traceparent: currentTraceparent(),
       };
       const amounts = amountsOf(chat, tokens.total);
-      const end = { amounts, outcome: bareOutcome('succeeded'), event };
+      const end = { amounts, outcome: chat.tally.outcome(SUCCEEDED), event };
       return unseen ? metering.settleUnseen(chat.operationId, end) : metering.settle(chat.operationId, end);
     },
     async fail(chat, error) {
       const gone = error instanceof UpstreamError && error.fault === 'aborted';
       try {
-        if (gone) await charge(chat, 0);
-        else await metering.release(chat.operationId, bareOutcome('failed', answerOfFault(error).code));
+        if (gone) await charge(chat, 0, CANCELLED);
+        else await metering.release(chat.operationId, chat.tally.outcome(endingOf(error)));
       } catch (cause) {
         logger.error({ err: cause, operationId: chat.operationId }, 'a chat call could not be settled');
       }

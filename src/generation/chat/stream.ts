@@ -1,4 +1,7 @@
 import { ApiError } from '../../contract/errors.js';
+import { CANCELLED } from '../../metering/index.js';
+import type { OperationEnding } from '../../metering/index.js';
+import type { TokenClasses } from '../../metering/metering.types.js';
 import type { Model } from '../../models/models.types.js';
 import {
   bringsSomething,
@@ -6,6 +9,7 @@ import {
   finishReason,
   laterUsage,
   parseChunk,
+  tokenClasses,
   UpstreamError,
 } from '../../providers/index.js';
 import type { ChatChunks, Chunk, StreamedCalls } from '../../providers/index.js';
@@ -13,11 +17,11 @@ import type { Tokenizer } from '../../text/tokenizer.js';
 import type { AdmittedChat } from './admission.js';
 import type { ChatCaller } from './callers.js';
 import { ChunkWriter } from './chunk.js';
-import { answerOfFault } from './settlement.js';
+import { answerOfFault, endingOf } from './settlement.js';
 import type { KeepMade } from './made.js';
 import type { ChatSettlement } from './settlement.js';
 import { countDelivered } from './tokens.js';
-import { chatUsage, wholeTokens } from './usage.js';
+import { brokenClasses, chatUsage, wholeTokens } from './usage.js';
 
 /** A reader that takes nothing for so long counts as gone (decisions 6, "Upstreams"). */
 const STALL_MS = 60_000;
@@ -31,6 +35,8 @@ export interface StreamOptions {
   calls: StreamedCalls;
   /** The usage that the chunks so far reported. */
   usage: Record<string, unknown> | null;
+  /** The upstream's own id of the answer, as it came. */
+  id: unknown;
   /** The model that answers. */
   model: Model;
   caller: ChatCaller;
@@ -62,6 +68,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   private held: Chunk | null = null;
   private reported: Record<string, unknown> | null;
   private finished = false;
+  private isTallied = false;
   private ending: Promise<void> | null = null;
   private fault: ApiError | null = null;
   private waitingSince = performance.now();
@@ -228,7 +235,9 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
       completion: () => this.deliveredTokens(),
       generated: this.delivered.length > 0,
     });
-    if (keepMade !== null && !this.ending) {
+    if (this.ending) return null;
+    this.tally(tokenClasses(tokens, this.reported));
+    if (keepMade !== null) {
       const texts = [...this.written, ...this.lastTexts(finish, {})];
       const { reported } = this;
       const priced = texts.length - 1;
@@ -250,6 +259,21 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return usage;
   }
 
+  private async chargeDelivered(ending: OperationEnding): Promise<void> {
+    const { chat, settlement } = this.options;
+    const delivered = await this.deliveredTokens();
+    this.tally(brokenClasses(this.reported, { prompt: chat.promptTokens, delivered }));
+    await settlement.charge(chat, delivered, ending);
+  }
+
+  /** Once: an answer that could not be kept was counted already. */
+  private tally(tokens: TokenClasses): void {
+    if (this.isTallied) return;
+    this.isTallied = true;
+    const { chat, model, id: upstreamId } = this.options;
+    chat.tally.answers({ model, tokens, upstreamId });
+  }
+
   private async deliveredTokens(): Promise<number> {
     return await countDelivered(this.delivered, this.options.tokenizer);
   }
@@ -264,7 +288,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
       this.options.chunks.cancel();
       this.ending = isFree
         ? settlement.fail(chat, error).then(() => undefined)
-        : this.deliveredTokens().then((tokens) => settlement.charge(chat, tokens));
+        : this.chargeDelivered(endingOf(error));
     }
     await this.ending;
     return this.fault ?? answerOfFault(error);
@@ -275,8 +299,8 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     if (this.ending) return;
     this.fault = fault ?? readerGone();
     this.release();
-    this.ending = this.deliveredTokens().then((tokens) =>
-      this.options.settlement.charge(this.options.chat, tokens),
+    this.ending = this.chargeDelivered(
+      this.options.caller.stopped ? { status: 'failed', errorCode: this.fault.code } : CANCELLED,
     );
     // Nobody may be there to see it fail; `next` and `return` still do.
     this.ending.catch(() => undefined);

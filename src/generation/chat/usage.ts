@@ -1,6 +1,6 @@
-import type { Settlement } from '../../metering/metering.types.js';
+import type { Settlement, TokenClasses } from '../../metering/metering.types.js';
 import type { Model } from '../../models/models.types.js';
-import { tokenCount } from '../../providers/index.js';
+import { isFields, tokenClasses, tokenCount, usageIn } from '../../providers/index.js';
 
 /** Tokens of one call, as they are charged and shown. */
 export interface Tokens {
@@ -51,6 +51,21 @@ export function wholeTokens(
   if (said !== null && (said > 0 || !own.generated)) return tokensOf(Math.max(said, 0));
   const counted = own.completion();
   return typeof counted === 'number' ? tokensOf(counted) : counted.then(tokensOf);
+}
+
+/** A usage in the words of chat, of one in whatever words. */
+export const inChatWords = (reported: unknown): Record<string, unknown> | null =>
+  isFields(reported) ? usageIn({ usage: reported }) : null;
+
+/** The tokens by class of an answer that broke off: what its upstream told so far, else what was counted of it. */
+export function brokenClasses(
+  reported: unknown,
+  { prompt, delivered }: { prompt: number; delivered: number },
+): TokenClasses {
+  const told = reportedTokens(inChatWords(reported));
+  const input = told?.prompt || prompt;
+  const completion = Math.max(told?.completion ?? 0, delivered);
+  return tokenClasses({ prompt: input, completion, total: input + completion }, reported);
 }
 
 /** The `usage` object of contract 2.3; the upstream's other members (token details) stay in it. */

@@ -1,7 +1,7 @@
-import { isFields, usageIn } from '../../providers/index.js';
+import { classesIn, tokenClasses } from '../../providers/index.js';
 import type { Model } from '../../models/models.types.js';
 import { countTexts } from '../chat/tokens.js';
-import { wholeTokens } from '../chat/usage.js';
+import { inChatWords, wholeTokens } from '../chat/usage.js';
 import type { Tokens } from '../chat/usage.js';
 import { keepTexts } from './made.js';
 import { goesOn } from './rounds.js';
@@ -53,12 +53,29 @@ async function roundEnded<E extends RoundEnd>(
   round: WholeRound,
 ): Promise<Last<E> | null> {
   const { work } = form;
-  const { end, texts } = form.take(round);
+  const { end, texts } = taken(form, round);
   work.addUsage(end.reported);
   const cost = await costOf(work, end, texts);
+  const { model } = round;
+  const upstreamId = idOf(round);
+  work.turn.chat.tally.answers({ model, tokens: tokenClasses(cost, end.reported), upstreamId });
   if (!goesOn(end, work.rounds)) return { end, model: round.model, cost };
   await form.nextRound(end, cost);
   return null;
+}
+
+const idOf = ({ native, chat }: WholeRound): unknown => (native ?? chat).parsed['id'];
+
+/** Reads a round. One that its upstream failed is costed where its usage is told. @throws ApiError */
+function taken<E extends RoundEnd>({ work, take }: WholeForm<E>, round: WholeRound) {
+  try {
+    return take(round);
+  } catch (error) {
+    const tokens = classesIn((round.native ?? round.chat).parsed);
+    const { model } = round;
+    if (tokens !== null) work.turn.chat.tally.answers({ model, tokens, upstreamId: idOf(round) });
+    throw error;
+  }
 }
 
 async function costOf(
@@ -67,7 +84,7 @@ async function costOf(
   texts: readonly string[],
 ): Promise<Tokens> {
   const { tokenizer } = parts.engine.options;
-  return await wholeTokens(isFields(reported) ? usageIn({ usage: reported }) : null, {
+  return await wholeTokens(inChatWords(reported), {
     prompt: turn.chat.promptTokens,
     completion: () => countTexts(texts, { tokenizer, limit: Number.POSITIVE_INFINITY }),
     generated: texts.length > 0,

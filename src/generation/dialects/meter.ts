@@ -1,10 +1,14 @@
 import { ApiError } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
-import type { Settlement } from '../../metering/metering.types.js';
-import { UpstreamError } from '../../providers/index.js';
+import type { Settlement, TokenClasses } from '../../metering/metering.types.js';
+import { CANCELLED } from '../../metering/index.js';
+import type { OperationEnding } from '../../metering/index.js';
+import { classesTold, tokenClasses, UpstreamError } from '../../providers/index.js';
+import { endingOf } from '../chat/settlement.js';
 import { countDelivered } from '../chat/tokens.js';
-import { wholeTokens } from '../chat/usage.js';
+import { brokenClasses, inChatWords, wholeTokens } from '../chat/usage.js';
 import type { Tokens } from '../chat/usage.js';
+import type { Round, RoundEnd } from './rounds.js';
 import type { Turn } from './turn.js';
 
 /** A reader that takes nothing for so long counts as gone (decisions 6, "Upstreams"). */
@@ -27,13 +31,16 @@ export class TurnMeter {
     this.leave(stopped ? new ApiError('server_error', 'The service is stopping') : null);
   };
 
+  /** Whether this round's tokens are part of the record. Between two rounds there is nothing to add. */
+  private isTallied = false;
+
   /** Set once the turn has ended otherwise than by being finished. */
   fault: ApiError | null = null;
 
-  /** @param cancel ends the upstream's work */
+  /** @param round the one that is under way */
   constructor(
     private readonly turn: Turn,
-    private readonly cancel: () => void,
+    private readonly round: () => Pick<Round<RoundEnd>, 'model' | 'told' | 'cancel'>,
   ) {
     this.stall = setInterval(() => this.checkStall(), STALL_MS / 4).unref();
     turn.caller.addEventListener('abort', this.onAbort);
@@ -63,18 +70,25 @@ export class TurnMeter {
     if (text !== '') this.delivered.push(JSON.stringify(text));
   }
 
-  /** A round's tokens, from what its upstream reported (in the convention's words of chat) or as they are counted here. */
+  /** A round's tokens, from what its upstream reported (in the words of chat or of the dialect) or as they are counted here. */
   async count(reported: unknown): Promise<Tokens> {
-    return await wholeTokens(reported, {
+    const tokens = await wholeTokens(inChatWords(reported), {
       prompt: this.turn.chat.promptTokens,
       completion: () => this.deliveredTokens(),
       generated: this.delivered.length > 0,
     });
+    this.tally(tokenClasses(tokens, reported));
+    return tokens;
   }
 
-  /** Another round begins; what the last one cost is known. */
-  nextRound(): void {
+  /** The last round is over; what it cost is known. */
+  endRound(): void {
     this.delivered = [];
+  }
+
+  /** Another round has begun. */
+  beginRound(): void {
+    this.isTallied = false;
   }
 
   /** Charges all rounds. @param cost of the last one. @returns null where the turn had ended otherwise meanwhile */
@@ -101,8 +115,8 @@ export class TurnMeter {
       if (!free || error instanceof UpstreamError) turn.engine.settlement.tellBroken(error, model);
       this.fault = turn.engine.settlement.answerOf(error);
       this.release();
-      this.cancel();
-      this.ending = free ? turn.fail(error) : this.chargeDelivered();
+      this.round().cancel();
+      this.ending = free ? this.failFree(error) : this.chargeDelivered(endingOf(error));
     }
     await this.ending;
     return this.fault ?? turn.engine.settlement.answerOf(error);
@@ -113,10 +127,13 @@ export class TurnMeter {
     if (this.ending) return;
     this.fault = fault ?? readerGone();
     this.release();
-    this.ending = this.chargeDelivered();
+    const { stopped } = this.turn.caller;
+    this.ending = this.chargeDelivered(
+      stopped ? { status: 'failed', errorCode: this.fault.code } : CANCELLED,
+    );
     // Nobody may be there to see it fail; `ended` still does.
     this.ending.catch(() => undefined);
-    this.cancel();
+    this.round().cancel();
   }
 
   /** Waits for whatever end the turn had. */
@@ -124,10 +141,28 @@ export class TurnMeter {
     await this.ending;
   }
 
-  private async chargeDelivered(): Promise<void> {
+  private async chargeDelivered(ending: OperationEnding): Promise<void> {
     const { turn } = this;
     await turn.releaseHeld();
-    await turn.engine.settlement.charge(turn.chat, turn.spent.total + (await this.deliveredTokens()));
+    const delivered = await this.deliveredTokens();
+    const prompt = turn.chat.promptTokens;
+    this.tally(brokenClasses(this.round().told().reported, { prompt, delivered }));
+    await turn.engine.settlement.charge(turn.chat, turn.spent.total + delivered, ending);
+  }
+
+  /** Nobody got anything of it: costed where its upstream told its usage. */
+  private async failFree(error: unknown): Promise<void> {
+    const { reported } = this.round().told();
+    const usage = inChatWords(reported);
+    if (usage !== null) this.tally(classesTold(usage));
+    await this.turn.fail(error);
+  }
+
+  private tally(tokens: TokenClasses): void {
+    if (this.isTallied) return;
+    this.isTallied = true;
+    const round = this.round();
+    this.turn.chat.tally.answers({ model: round.model, tokens, upstreamId: round.told().id });
   }
 
   private async deliveredTokens(): Promise<number> {

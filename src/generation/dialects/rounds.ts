@@ -44,6 +44,8 @@ export interface Round<E extends RoundEnd> {
   /** Closes what is open of an answer that broke off. */
   breakOff(): void;
   cancel(): void;
+  /** What its upstream told so far of its usage, and its id of the answer. */
+  told(): { reported: unknown; id: unknown };
 }
 
 /** What a chat said in a round. */
@@ -126,6 +128,10 @@ export class ChatRound<O extends ChatOutput, E extends RoundEnd> implements Roun
     this.open.chunks.cancel();
   }
 
+  told() {
+    return { reported: this.reported, id: this.open.id };
+  }
+
   private closing(): boolean {
     const closing = this.reason === null ? this.open.calls.closing() : null;
     if (closing !== null) this.take(parseChunk(closing, this.open.calls));
@@ -168,6 +174,10 @@ export function wholeChat<O extends ChatOutput, E extends RoundEnd>(
 export interface EventOutput {
   /** Whether the upstream has said how its answer ends. */
   readonly hasEnded: boolean;
+  /** What the upstream told so far of its usage, in the words of the dialect. */
+  readonly usage: unknown;
+  /** Its own id of the answer, as it came. */
+  readonly id: unknown;
   /** @returns whether the upstream has ended its answer. @throws UpstreamError where it failed */
   take(event: NativeEvent): boolean;
 }
@@ -214,5 +224,9 @@ export class NativeRound<O extends EventOutput, E extends RoundEnd> implements R
 
   cancel(): void {
     this.open.events.cancel();
+  }
+
+  told() {
+    return { reported: this.output.usage, id: this.output.id };
   }
 }

@@ -102,7 +102,11 @@ export class WebSearches {
       this.charged += settled.charged.credits ?? 0;
       return { query, results, text: textOf(results), failed: false };
     } catch (error) {
-      await metering.release(operationId, bareOutcome('failed', 'server_error'));
+      const left = this.chat.call.idempotencyKey === null && this.chat.call.signal.aborted;
+      await metering.release(
+        operationId,
+        left ? bareOutcome('cancelled') : bareOutcome('failed', 'server_error'),
+      );
       if (!(error instanceof SearchError)) throw error;
       return failed(error.message);
     }

@@ -1,6 +1,5 @@
 import { ApiError } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
-import { isFields, usageIn } from '../../providers/index.js';
 import type { Tokens } from '../chat/usage.js';
 import { keepTexts } from './made.js';
 import { TurnMeter } from './meter.js';
@@ -59,7 +58,7 @@ export class DialectStream<E extends RoundEnd> implements AsyncIterableIterator<
     this.ready = form.log.ready;
     form.begin(first);
     this.round = this.roundOf(first);
-    this.meter = new TurnMeter(this.work.turn, () => this.round.cancel());
+    this.meter = new TurnMeter(this.work.turn, () => this.round);
   }
 
   [Symbol.asyncIterator](): this {
@@ -127,12 +126,13 @@ export class DialectStream<E extends RoundEnd> implements AsyncIterableIterator<
     const { form, work, meter } = this;
     const end = this.round.end();
     work.addUsage(end.reported);
-    const cost = await meter.count(isFields(end.reported) ? usageIn({ usage: end.reported }) : null);
+    const cost = await meter.count(end.reported);
     if (!goesOn(end, work.rounds) || meter.over) return await this.finish(end, cost);
     await form.nextRound(end, cost);
     if (meter.over) return;
-    meter.nextRound();
+    meter.endRound();
     this.round = this.roundOf(await work.turn.stream());
+    meter.beginRound();
   }
 
   /** Keeps, charges, then tells the end. */

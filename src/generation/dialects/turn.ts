@@ -1,7 +1,14 @@
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 import { runForOrg } from '../../processes/index.js';
-import { brokenAnswer, kindOfError, typeOfEvent, UpstreamError } from '../../providers/index.js';
+import {
+  brokenAnswer,
+  isFields,
+  kindOfError,
+  typeOfEvent,
+  UpstreamError,
+  usageIn,
+} from '../../providers/index.js';
 import type {
   ChatAnswer,
   ChatCall,
@@ -17,6 +24,8 @@ import { stoppingFault } from '../chat/callers.js';
 import type { ChatCaller } from '../chat/callers.js';
 import { upstreamCall } from '../chat/engine.js';
 import type { ChatEngine } from '../chat/engine.js';
+import { continuable, takenOver } from '../chat/continued.js';
+import { endingOf } from '../chat/settlement.js';
 import { openAnswer } from '../chat/open.js';
 import type { OpenAnswer } from '../chat/open.js';
 import { boundAt } from '../chat/tokens.js';
@@ -84,7 +93,19 @@ async function openEvents(provider: Provider, form: NativeForm, call: NativeCall
     throw brokenAnswer('no answer');
   } catch (error) {
     events.cancel();
+    if (error instanceof UpstreamError) for (const { data } of early) tellUsage(error, data);
     throw error;
+  }
+}
+
+/** Keeps with a failure what an event before it told of the usage. */
+function tellUsage(error: UpstreamError, data: string): void {
+  try {
+    const parsed = JSON.parse(data) as Record<string, unknown> | null;
+    const said = [parsed?.['response'], parsed?.['message'], parsed].find(isFields) ?? {};
+    error.telling(usageIn(said), said['id'] ?? error.told?.id);
+  } catch {
+    // An event that is no JSON tells nothing.
   }
 }
 
@@ -154,10 +175,22 @@ export class Turn {
   stream(): Promise<StreamedRound> {
     return this.routed<StreamedRound>(async (provider, model) => {
       const call = this.nativeCall(provider, model);
-      if (call !== null)
-        return { model, native: await openEvents(provider, this.request.native, call), chat: null };
-      return { model, native: null, chat: await openAnswer(chatOf(provider), this.chatCall(model)) };
+      if (call !== null) {
+        const native = await openEvents(provider, this.request.native, call);
+        this.chat.tally.began();
+        return { model, native, chat: null };
+      }
+      const value = await openAnswer(chatOf(provider), this.chatCall(model));
+      this.chat.tally.began();
+      return { model, native: null, chat: continuable(this.engine, this, { value, model }) };
     });
+  }
+
+  /** The rest of an answer of which another process delivered a text. @returns null where nothing goes on with it */
+  async takeOver(text: string): Promise<StreamedRound | null> {
+    const delivered = { choices: [{ index: 0, delta: { content: text }, finish_reason: null }] };
+    const found = await takenOver(this.engine, this, [JSON.stringify(delivered)]);
+    return found && { model: found.model, native: null, chat: found.value };
   }
 
   /** Goes on with more messages, after a round that cost so much. @throws ApiError; the caller settles the call then */
@@ -174,7 +207,7 @@ export class Turn {
     await this.releaseHeld();
     const { settlement } = this.engine;
     if (this.spent.total === 0) return settlement.fail(this.chat, error);
-    await settlement.charge({ ...this.chat, promptTokens: 0 }, this.spent.total);
+    await settlement.charge({ ...this.chat, promptTokens: 0 }, this.spent.total, endingOf(error));
     return settlement.answerOf(error);
   }
 
@@ -221,7 +254,9 @@ export class Turn {
     const { chat, caller, engine } = this;
     const { orgId } = chat.call.principal;
     return engine.upstreams
-      .ask(chat.model, caller, (provider, target) => runForOrg(orgId, () => attempt(provider, target)))
+      .ask(chat.model, { signal: caller, tally: chat.tally }, (provider, target) =>
+        runForOrg(orgId, () => attempt(provider, target)),
+      )
       .then(
         ({ value }) => value,
         async (error: unknown) => {

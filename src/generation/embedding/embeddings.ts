@@ -3,7 +3,7 @@ import { endianness } from 'node:os';
 import { nextSlice } from '../../collections/time-slicer.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
-import { abortedError, tokenCount, UpstreamError } from '../../providers/index.js';
+import { abortedError, tokenClasses, tokenCount, UpstreamError } from '../../providers/index.js';
 import type { Provider } from '../../providers/index.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 import { createDirectCall } from '../pipeline/direct-call.js';
@@ -101,7 +101,11 @@ export function createEmbeddingService(options: EmbeddingOptions): EmbeddingServ
           model_tier: model.tier,
           usage: { prompt_tokens: tokens, total_tokens: tokens },
         };
-        return { answer, amounts: metering.tokenAmounts(tokens, tokenRate(model)) };
+        const used = {
+          tokens: tokenClasses({ prompt: tokens, completion: 0, total: tokens }, null),
+          upstreamId: value.providerMetadata?.['penstock']?.['id'],
+        };
+        return { answer, amounts: metering.tokenAmounts(tokens, tokenRate(model)), used };
       },
     }),
     async estimate(call, body) {

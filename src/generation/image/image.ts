@@ -69,6 +69,7 @@ async function run(
       ...callOf(input),
       abortSignal: context.signal,
       jobOrders: context.orders,
+      tally: context.tally,
       onProgress: progress.report,
       check: (target, can) => checkImageInput(input, { model: target, can }),
       finish: (bytes, exactPng) =>

@@ -1,7 +1,9 @@
 import type { ImageModelV4Result } from '@ai-sdk/provider';
 import type { RasterImage } from '../../imaging/index.js';
 import type { JobOrders } from '../../jobs/jobs.types.js';
+import type { OperationTally } from '../../metering/index.js';
 import type { Model } from '../../models/models.types.js';
+import type { TokenClasses, Used } from '../../pricing/pricing.types.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { ImageCallOptions, ImageCapabilities, OrderLog, Provider } from '../../providers/index.js';
 import { assertSuited, engineAt } from '../pipeline/engine.js';
@@ -24,6 +26,7 @@ interface RawImage {
 type AskOptions = Omit<ImageCallOptions, 'orders'> & { abortSignal: AbortSignal; jobOrders?: JobOrders };
 
 type MakeImagesOptions = AskOptions & {
+  tally: OperationTally;
   /** Checks whether a fallback supports the request: throws the error that a direct request to that model would get. */
   check?: (target: Model, can: ImageCapabilities | undefined) => void;
   /** Converts an image to the requested size and format. @throws UpstreamError if it is not an image; then the fallbacks are tried */
@@ -37,20 +40,27 @@ type MakeImagesOptions = AskOptions & {
 export async function makeImages(
   upstreams: Upstreams,
   asked: Model,
-  { check, finish, ...options }: MakeImagesOptions,
+  { check, finish, tally, ...options }: MakeImagesOptions,
 ): Promise<ImagesMade> {
+  let upstreamId: string | null = null;
+  let used: Used = {};
   const { value, model } = await callUpstream(upstreams, asked, {
     signal: options.abortSignal,
+    tally,
     attempt: async (provider, target) => {
       if (target.id !== asked.id && check !== undefined)
         assertSuited(target, () => check(target, engineAt(provider, 'image', target)?.capabilities));
       const images: ImagesMade['images'] = [];
       const exactPng = engineAt(provider, 'image', target)?.exactPng === true;
-      for (const { bytes, revisedPrompt } of await ask(provider, target, options))
+      const raw = await ask(provider, target, options);
+      upstreamId = options.jobOrders?.find(engineName(provider, target)) ?? null;
+      used = { units: { image: raw.images.length }, tokens: raw.tokens };
+      for (const { bytes, revisedPrompt } of raw.images)
         images.push({ ...(await finish(bytes, exactPng)), revisedPrompt });
       return images;
     },
   });
+  tally.answers({ model, upstreamId, ...used });
   return { model, images: value };
 }
 
@@ -59,21 +69,33 @@ async function ask(
   provider: Provider,
   target: Model,
   { jobOrders, ...options }: AskOptions,
-): Promise<RawImage[]> {
+): Promise<{ images: RawImage[]; tokens: TokenClasses | null }> {
   const model = target.type === 'image' ? engineAt(provider, 'image', target) : undefined;
   if (model === undefined)
     throw new UpstreamError('The provider makes no images', { status: null, retryable: false });
   const limit = typeof model.maxImagesPerCall === 'number' ? model.maxImagesPerCall : options.n;
   const images: RawImage[] = [];
+  let tokens: TokenClasses | null = null;
   while (images.length < options.n) {
     const name = engineName(provider, target, images.length);
     const n = Math.min(limit, options.n - images.length);
-    const made = imagesOf(await model.doGenerate({ ...options, n, ...ordersOf(jobOrders, name) }));
+    const result = await model.doGenerate({ ...options, n, ...ordersOf(jobOrders, name) });
+    const made = imagesOf(result);
+    tokens = withTokens(tokens, result.usage);
     if (made.length === 0)
       throw new UpstreamError('Upstream made no image', { status: null, retryable: false });
     images.push(...made);
   }
-  return images.slice(0, options.n);
+  return { images: images.slice(0, options.n), tokens };
+}
+
+/** Tokens of one more call, of models that tell them. */
+function withTokens(before: TokenClasses | null, usage: ImageModelV4Result['usage']): TokenClasses | null {
+  const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
+  if (inputTokens + outputTokens === 0) return before;
+  const input = inputTokens + (before?.input ?? 0);
+  const output = outputTokens + (before?.output ?? 0);
+  return { input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 };
 }
 
 const ordersOf = (orders: JobOrders | undefined, engine: string): { orders?: OrderLog } =>

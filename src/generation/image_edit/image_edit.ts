@@ -8,6 +8,7 @@ import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 import type { ImageEditCapabilities, PixelEditor, ProviderRegistry } from '../../providers/index.js';
+import type { TokenClasses } from '../../pricing/pricing.types.js';
 import { assertSuited, engineAt, engineOf } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { checkImageEditInput, parseImageEditInput } from './input.js';
@@ -219,15 +220,19 @@ async function readReference(files: FileService, orgId: string, reference: unkno
 
 async function editImage(
   options: ImageEditKindOptions,
-  { job, signal, progress, orders }: JobContext,
+  { job, signal, progress, orders, tally }: JobContext,
   { input, model }: Work,
 ): Promise<Answered<EditedImage>> {
   const { files, imaging, upstreams } = options;
   const image = await readReference(files, job.orgId, input.image);
   const mask = input.mask === undefined ? undefined : await readReference(files, job.orgId, input.mask);
+  let tokens: TokenClasses | null = null;
+  let upstreamId: string | null = null;
+  const onTokens = (told: TokenClasses): void => void (tokens = told);
   try {
-    return await callUpstream(upstreams, model, {
+    const answered = await callUpstream(upstreams, model, {
       signal,
+      tally,
       attempt: async (provider, target) => {
         const can = capabilitiesOf(options.providers, target);
         if (target.id !== model.id)
@@ -237,9 +242,14 @@ async function editImage(
           return await editor.edit(pixelEditOf(input, { image, mask, signal, progress }));
         progress(10);
         const log = orderLogOf(orders, engineName(provider, target));
-        return await editUpstream({ imaging, editor, image, mask, signal, orders: log }, input);
+        const work = { imaging, editor, image, mask, signal, orders: log, onTokens };
+        const edited = await editUpstream(work, input);
+        upstreamId = log.earlier();
+        return edited;
       },
     });
+    tally.answers({ model: answered.model, upstreamId, tokens, units: { edit: 1, image: 1 } });
+    return answered;
   } catch (error) {
     if (error instanceof UnreadableImageError)
       throw new ApiError('invalid_request', 'image cannot be read', { param: 'image', cause: error });

@@ -1,4 +1,5 @@
 import type { EditedImage, EditOperation, Imaging } from '../../imaging/index.js';
+import type { TokenClasses } from '../../pricing/pricing.types.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { ImageEditor, OrderLog } from '../../providers/index.js';
 import type { ImageEditInput } from './input.js';
@@ -11,6 +12,7 @@ interface UpstreamEdit {
   mask: Buffer | undefined;
   signal: AbortSignal;
   orders: OrderLog;
+  onTokens(tokens: TokenClasses): void;
 }
 
 /** The prompt for upstreams that edit by a prompt, if it is not only the caller's own. */
@@ -37,7 +39,7 @@ function bordersOf({ operation, direction = 'all', expand_pixels: by = 0 }: Imag
  * @throws UpstreamError; UnreadableImageError if the caller's image cannot be decoded
  */
 export async function editUpstream(
-  { imaging, editor, image, mask, signal, orders }: UpstreamEdit,
+  { imaging, editor, image, mask, signal, orders, onTokens }: UpstreamEdit,
   input: ImageEditInput,
 ): Promise<EditedImage> {
   if (editor === undefined)
@@ -68,6 +70,7 @@ export async function editUpstream(
     modelInputs,
     signal,
     orders,
+    onTokens,
   });
   const made = { bytes, width, height, transparent, ...(kept ? { kept } : {}) };
   return await asUpstreamMade('image', () => imaging.finishEdit(made, signal));

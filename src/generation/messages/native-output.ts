@@ -45,6 +45,7 @@ export class NativeOutput implements EventOutput {
   /** What the upstream said of the end: `stop_reason`, `stop_sequence` … */
   ending: Fields = {};
   usage: Fields | null = null;
+  id: unknown = null;
 
   constructor(private readonly options: NativeOutputOptions) {}
 
@@ -97,8 +98,9 @@ export class NativeOutput implements EventOutput {
 
   /** An answer in one piece. */
   takeWhole(message: Fields): boolean {
-    const { content, usage, id: _i, type: _t, role: _r, model: _m, ...ending } = message;
+    const { content, usage, id, type: _t, role: _r, model: _m, ...ending } = message;
     this.usage = laterReport(this.usage, usage);
+    this.id ??= id;
     this.ending = { ...this.ending, ...ending };
     for (const block of Array.isArray(content) ? content.filter(isFields) : []) this.wholeBlock(block);
     return true;
@@ -124,7 +126,8 @@ export class NativeOutput implements EventOutput {
     return true;
   }
 
-  private begin({ content, usage, stop_reason: reason, stop_sequence: sequence }: Fields): void {
+  private begin({ content, usage, id, stop_reason: reason, stop_sequence: sequence }: Fields): void {
+    this.id ??= id;
     this.usage = laterReport(this.usage, usage);
     if (reason != null) this.ending = { ...this.ending, stop_reason: reason, stop_sequence: sequence };
     // Nothing of an answer that stands at its beginning may be lost.

@@ -113,5 +113,6 @@ async function play(
       });
       return await inFormat(options.audio, made, { format, signal });
     },
+    used: ({ durationSeconds }) => ({ units: { track: 1, second: durationSeconds } }),
   });
 }

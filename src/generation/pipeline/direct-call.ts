@@ -1,13 +1,14 @@
 import type { Logger } from 'pino';
 import { newId } from '../../contract/ids.js';
 import type { Amounts } from '../../contract/words.js';
-import { attributionOf, bareOutcome } from '../../metering/index.js';
+import { attributionOf, OperationTally, SUCCEEDED } from '../../metering/index.js';
+import type { Attempted } from '../../metering/index.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Attribution, Metering, OperationRequest, Settlement } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { Provider, ProviderRegistry } from '../../providers/index.js';
-import { answerOfFault } from '../chat/settlement.js';
+import { answerOfFault, endingOf } from '../chat/settlement.js';
 import { admitCall } from './call-admission.js';
 import { createUpstreams } from './upstreams.js';
 
@@ -23,6 +24,13 @@ export interface MadeAnswer extends Record<string, unknown> {
   usage: Record<string, unknown>;
 }
 
+interface Made {
+  answer: MadeAnswer;
+  amounts: Amounts;
+  /** What the upstream charges for. */
+  used: Omit<Attempted, 'model'>;
+}
+
 /** A way to call that is no job and answers in one piece. */
 export interface DirectCall<Checked extends { model: Model }, Value> {
   /** What its answers are kept as for a retry with the call's Idempotency-Key, and the log calls it. */
@@ -35,10 +43,7 @@ export interface DirectCall<Checked extends { model: Model }, Value> {
   /** One attempt. @throws UpstreamError */
   ask(provider: Provider, target: Model, work: { checked: Checked; signal: AbortSignal }): Promise<Value>;
   /** @param answered the model that gave the value */
-  made(
-    value: Value,
-    of: { checked: Checked; answered: Model },
-  ): Promise<{ answer: MadeAnswer; amounts: Amounts }>;
+  made(value: Value, of: { checked: Checked; answered: Model }): Promise<Made>;
 }
 
 const priced = (made: MadeAnswer, { charged }: Settlement): Record<string, unknown> => ({
@@ -94,23 +99,26 @@ export function createDirectCall<C extends { model: Model }, V>(
     const before = await chargedBefore(metering, call, keptAs);
     if (before) return before;
     const { checked, operationId } = await admit(metering, direct, { call, body });
+    const tally = new OperationTally();
     const signal = call.idempotencyKey === null ? call.signal : never;
     const { value, model: answered } = await upstreams
-      .ask(checked.model, signal, (provider, target) => direct.ask(provider, target, { checked, signal }))
+      .ask(checked.model, { signal, tally }, (provider, target) =>
+        direct.ask(provider, target, { checked, signal }),
+      )
       .catch(async (error: unknown) => {
-        const fault = answerOfFault(error);
-        await metering.release(operationId, bareOutcome('failed', fault.code));
+        await metering.release(operationId, tally.outcome(endingOf(error)));
         if (!(error instanceof UpstreamError)) logger.error({ err: error }, `${direct.name} failed`);
-        throw fault;
+        throw answerOfFault(error);
       });
-    const { answer, amounts } = await direct.made(value, { checked, answered });
+    const { answer, amounts, used } = await direct.made(value, { checked, answered });
+    tally.answers({ model: answered, ...used });
     await call.madeAnswers?.keep(keptAs, { operationId, value: answer }).catch(async (lost: unknown) => {
-      await metering.release(operationId, bareOutcome('failed', answerOfFault(lost).code));
+      await metering.release(operationId, tally.outcome(endingOf(lost)));
       throw lost;
     });
     return priced(
       answer,
-      await metering.settleUnseen(operationId, { amounts, outcome: bareOutcome('succeeded') }),
+      await metering.settleUnseen(operationId, { amounts, outcome: tally.outcome(SUCCEEDED) }),
     );
   };
 }

@@ -3,6 +3,7 @@ import { ApiError } from '../../contract/errors.js';
 import type { Tool } from '../../contract/words.js';
 import type { JobContext } from '../../jobs/jobs.types.js';
 import type { Model } from '../../models/models.types.js';
+import type { Used } from '../../pricing/pricing.types.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { OrderLog, Provider, ProviderRegistry } from '../../providers/index.js';
 import { engineName, orderLogOf } from './orders.js';
@@ -33,11 +34,13 @@ export function engineOf<Kind extends Tool>(
 interface EngineCall<Kind extends Tool, T> {
   kind: Kind;
   /** The job's attempt. */
-  job: Pick<JobContext, 'signal' | 'orders'>;
+  job: Pick<JobContext, 'signal' | 'orders' | 'tally'>;
   /** Checks whether a fallback supports the request: throws the error that a direct request to that model would get. */
   check(target: Model, engine: Engine<Kind>): void;
   /** @param target the model of the engine: the one that was asked for, or a fallback */
   ask(engine: Engine<Kind>, orders: OrderLog, target: Model): PromiseLike<T>;
+  /** What the upstream charges for. */
+  used(value: T): Used;
 }
 
 /**
@@ -47,19 +50,28 @@ interface EngineCall<Kind extends Tool, T> {
 export async function callEngine<Kind extends Tool, T>(
   upstreams: Upstreams,
   model: Model,
-  { kind, job: { signal, orders }, check, ask }: EngineCall<Kind, T>,
+  { kind, job: { signal, orders, tally }, check, ask, used }: EngineCall<Kind, T>,
 ): Promise<Answered<T>> {
-  return await callUpstream(upstreams, model, {
+  let order: string | null = null;
+  const answered = await callUpstream(upstreams, model, {
     signal,
+    tally,
     attempt: async (provider, target) => {
       const engine = engineAt(provider, kind, target);
       if (engine === undefined) throw unable(`The provider has no models for ${kind}`);
-      const asked = () => ask(engine, orderLogOf(orders, engineName(provider, target)), target);
+      const log = orderLogOf(orders, engineName(provider, target));
+      const asked = async () => {
+        const made = await ask(engine, log, target);
+        order = log.earlier();
+        return made;
+      };
       if (target.id === model.id) return await asked();
       assertSuited(target, () => check(target, engine));
       return await askReader(target, asked);
     },
   });
+  tally.answers({ model: answered.model, upstreamId: order, ...used(answered.value) });
+  return answered;
 }
 
 /** A fallback that needs decoded input is skipped if the file cannot be decoded here, since the requested model accepts the file. */

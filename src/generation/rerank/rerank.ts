@@ -2,7 +2,7 @@ import type { RerankingModelV4Result } from '@ai-sdk/provider';
 import { newId } from '../../contract/ids.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
-import { abortedError, UpstreamError } from '../../providers/index.js';
+import { abortedError, tokenClasses, tokenCount, UpstreamError } from '../../providers/index.js';
 import type { Provider } from '../../providers/index.js';
 import type { RerankService } from '../generation.types.js';
 import { createDirectCall } from '../pipeline/direct-call.js';
@@ -31,31 +31,33 @@ function check(
   return { model, request, units: Math.ceil(request.documents.length / DOCUMENTS_PER_UNIT) };
 }
 
-type Ranking = RerankingModelV4Result['ranking'];
+/** A ranking, and what its upstream told of its work. */
+type Ranked = Pick<RerankingModelV4Result, 'ranking' | 'response' | 'providerMetadata'>;
 
 async function rank(
   provider: Provider,
   target: Model,
   { request, signal }: { request: RerankRequest; signal: AbortSignal },
-): Promise<Ranking> {
+): Promise<Ranked> {
   const model = provider.rerank?.(target.upstream?.modelId ?? target.name);
   if (!model) throw new UpstreamError('No rerank at this provider', { status: null, retryable: false });
   const { query, documents, topN } = request;
   try {
-    const { ranking } = await model.doRerank({
+    const { ranking, ...told } = await model.doRerank({
       query,
       documents: { type: 'text', values: documents },
       topN,
       abortSignal: signal,
     });
-    return ranking.toSorted((a, b) => b.relevanceScore - a.relevanceScore).slice(0, topN);
+    const best = ranking.toSorted((a, b) => b.relevanceScore - a.relevanceScore).slice(0, topN);
+    return { ...told, ranking: best };
   } catch (error) {
     throw signal.aborted && !(error instanceof UpstreamError) ? abortedError() : error;
   }
 }
 
 function madeOf(
-  ranking: Ranking,
+  { ranking }: Ranked,
   { model, answered, request, units }: Checked & { answered: Model },
 ): MadeAnswer {
   const results = ranking.map(({ index, relevanceScore }) => ({
@@ -67,20 +69,32 @@ function madeOf(
   return { id, model: answered.id, model_tier: model.tier, results, usage: { search_units: units } };
 }
 
+/** Upstreams charge for searches, of a hundred documents each, or for tokens. */
+function usedBy({ response, providerMetadata }: Ranked, { units }: Checked) {
+  const { searches, tokens } = providerMetadata?.['penstock'] ?? {};
+  const told = tokenCount(tokens);
+  return {
+    units: { search: tokenCount(searches) ?? units },
+    ...(told === null ? {} : { tokens: tokenClasses({ prompt: told, completion: 0, total: told }, null) }),
+    upstreamId: response?.id,
+  };
+}
+
 /** Rerank (beyond 11.12): not a job. */
 export function createRerankService(options: DirectCallOptions): RerankService {
   return {
-    create: createDirectCall<Checked, Ranking>(options, {
+    create: createDirectCall<Checked, Ranked>(options, {
       name: 'rerank',
       kind: 'rerank',
       check: (call, body) => check(options, call, body),
       price: ({ units, model }) => priceOfUnits(units, model),
       ask: (provider, target, { checked: { request }, signal }) =>
         rank(provider, target, { request, signal }),
-      made: (ranking, { checked, answered }) =>
+      made: (ranked, { checked, answered }) =>
         Promise.resolve({
-          answer: madeOf(ranking, { ...checked, answered }),
+          answer: madeOf(ranked, { ...checked, answered }),
           amounts: priceOfUnits(checked.units, checked.model),
+          used: usedBy(ranked, checked),
         }),
     }),
     estimate(call, body) {

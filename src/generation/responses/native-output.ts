@@ -50,6 +50,8 @@ export class NativeOutput implements EventOutput {
   hasCalls = false;
   /** The upstream's own object at the end; null before. */
   final: Fields | null = null;
+  usage: unknown = null;
+  id: unknown = null;
 
   constructor(private readonly options: NativeOutputOptions) {}
 
@@ -66,14 +68,20 @@ export class NativeOutput implements EventOutput {
     const type = typeof parsed['type'] === 'string' ? parsed['type'] : typeOfEvent(event);
     if (type === 'error' || event.name === 'error') throw failed(parsed['error'] ?? parsed);
     // What is no event of the convention (signs of life) would end its clients.
+    const response = isFields(parsed['response']) ? parsed['response'] : {};
+    this.tell(response);
     if (BEGUN.has(type) || !type.startsWith('response.')) return false;
     if (ENDS.has(type)) {
-      const response = isFields(parsed['response']) ? parsed['response'] : {};
       if (type === 'response.failed') throw failed(response['error']);
       return this.end(type === 'response.incomplete' ? { status: 'incomplete', ...response } : response);
     }
     this.itemEvent({ ...parsed, type });
     return false;
+  }
+
+  private tell({ id, usage }: Fields): void {
+    this.id ??= id;
+    this.usage = usage ?? this.usage;
   }
 
   /** A delta of text like the one before it: passed without being parsed. */

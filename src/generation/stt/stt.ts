@@ -140,6 +140,7 @@ async function listen(
       });
       return clampTimes(heard, sound.durationSeconds);
     },
+    used: ({ tokens }) => ({ units: { second: sound.durationSeconds }, tokens: tokens ?? null }),
   });
 }
 

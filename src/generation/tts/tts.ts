@@ -134,6 +134,9 @@ async function speak(
         const format = input.response_format;
         return { known, ...(await inFormat(options.audio, sound, { format, signal })) };
       },
+      used: ({ durationSeconds }) => ({
+        units: { character: characterCount(input.input), second: durationSeconds },
+      }),
     });
   } catch (error) {
     if (error instanceof UnreadableAudioError)

@@ -162,6 +162,7 @@ async function make(
         const bytes = bytesOf(videos[0]);
         return { bytes, ...(await factsOf(video, bytes, signal)) };
       },
+      used: ({ durationSeconds }) => ({ units: { second: durationSeconds } }),
     });
   } catch (error) {
     if (error instanceof UnreadableImageError) throw invalid('source_image cannot be read', 'source_image');

@@ -1,9 +1,10 @@
 import type { Database } from '../../database/database.types.js';
+import { recordJson } from '../../metering/index.js';
 import { storedJson } from '../../text/stored-json.js';
 import { BUCKETS, KIND } from '../../contract/words.js';
 import type { Amounts } from '../../contract/words.js';
 import { createBatcher, wasRolledBack } from '../batcher.js';
-import type { Job, JobOutcome } from '../jobs.types.js';
+import type { CompletedWork, Job } from '../jobs.types.js';
 
 const COMPLETE = { name: 'jobs_complete', text: 'SELECT penstock_jobs_complete($1, $2) AS id' };
 
@@ -26,7 +27,7 @@ function findFile(value: unknown, fileId: string): { $file: string } | null {
 
 interface Completion {
   job: Job;
-  outcome: JobOutcome;
+  outcome: CompletedWork;
 }
 
 function toItem({ job, outcome }: Completion): Record<string, unknown> {
@@ -38,6 +39,7 @@ function toItem({ job, outcome }: Completion): Record<string, unknown> {
     result: outcome.result,
     amounts: toVector(outcome.amounts),
     fileIds: outcome.fileIds,
+    outcome: recordJson(outcome.record),
     // The bucket whose units `generation.completed` reports (contract 6.1).
     unitType: KIND[job.tool].pricing.bucket,
     outputUrl: outputFileId === null ? null : findFile([outcome.outputData, outcome.result], outputFileId),
@@ -59,7 +61,7 @@ function laneOf(orgId: string): number {
 export function createCompletion(
   database: Pick<Database, 'system'>,
   workerId: string,
-): (job: Job, outcome: JobOutcome) => Promise<boolean> {
+): (job: Job, outcome: CompletedWork) => Promise<boolean> {
   const run = async (completions: Completion[]): Promise<boolean[]> => {
     const items = storedJson(completions.map(toItem));
     const rows = await database.system.query<{ id: string }>(COMPLETE, [workerId, items]);

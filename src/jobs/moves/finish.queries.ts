@@ -1,11 +1,13 @@
 import type { Sql } from '../../database/database.types.js';
 import type { ErrorCode } from '../../contract/errors.js';
+import { recordJson } from '../../metering/index.js';
+import type { OperationOutcome } from '../../metering/index.js';
 import { JOB_COLUMNS, toJob } from '../job.row.js';
 import type { JobRow } from '../job.row.js';
 import type { Job } from '../jobs.types.js';
 import type { Attempt } from './running.queries.js';
 
-const FAIL = { name: 'jobs_fail', text: 'SELECT penstock_job_fail($1, $2, $3, $4, $5) AS moved' };
+const FAIL = { name: 'jobs_fail', text: 'SELECT penstock_job_fail($1, $2, $3, $4, $5, $6::jsonb) AS moved' };
 const CANCEL = {
   name: 'jobs_cancel',
   text: `SELECT c.moved, ${JOB_COLUMNS.replace(/\w+/g, '(c.job).$&')} FROM penstock_job_cancel($1, $2) c`,
@@ -14,15 +16,22 @@ const CANCEL = {
 /** processing → failed; releases the reservation. Returns false if the attempt had lost the job. */
 export async function failJob(
   sql: Sql,
-  failure: { workerId: string; attempt: Attempt; message: string; code: ErrorCode },
+  failure: {
+    workerId: string;
+    attempt: Attempt;
+    message: string;
+    code: ErrorCode;
+    record: OperationOutcome;
+  },
 ): Promise<boolean> {
-  const { workerId, attempt, message, code } = failure;
+  const { workerId, attempt, message, code, record } = failure;
   const [row] = await sql.query<{ moved: boolean }>(FAIL, [
     workerId,
     attempt.id,
     attempt.fence,
     message,
     code,
+    JSON.stringify(recordJson(record)),
   ]);
   return row?.moved === true;
 }

@@ -1,3 +1,4 @@
+import type { TokenClasses } from '../../pricing/pricing.types.js';
 import { isFields } from './said.js';
 
 type Fields = Record<string, unknown>;
@@ -30,9 +31,10 @@ const NAMES = {
 
 type Counts = Partial<Record<keyof typeof NAMES, number>>;
 
-/** Counts beside `input_tokens` and `candidatesTokenCount`, which those makers leave out of them. */
+/** Counts beside `input_tokens`, `promptTokenCount` and `candidatesTokenCount`, which those makers leave out of them. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
-  inputtokens: ['cachecreationinputtokens', 'cachereadinputtokens'],
+  inputtokens: ['cachecreationinputtokens', 'cachereadinputtokens', 'cachewriteinputtokens'],
+  prompttokencount: ['tooluseprompttokencount'],
   candidatestokencount: ['thoughtstokencount'],
 };
 
@@ -112,51 +114,104 @@ export interface TokenParts {
   reasoning: number | null;
 }
 
-const INPUT_DETAILS = ['prompt_tokens_details', 'input_tokens_details'];
-const OUTPUT_DETAILS = ['completion_tokens_details', 'output_tokens_details'];
-/** Where makers tell a part: in details of its whole, and beside the counts. */
+const INPUT_DETAILS = ['prompttokensdetails', 'inputtokensdetails', 'prompttokendetails'];
+const OUTPUT_DETAILS = ['completiontokensdetails', 'outputtokensdetails'];
+/** Where makers tell a part: in details of its whole, and beside the counts; names without case and punctuation. */
 const PARTS = {
   cachedInput: {
     details: INPUT_DETAILS,
-    names: ['cached_tokens'],
-    beside: ['cache_read_input_tokens', 'prompt_cache_hit_tokens', 'cachedContentTokenCount'],
+    names: ['cachedtokens', 'cachereadtokens'],
+    beside: [
+      'cachereadinputtokens',
+      'promptcachehittokens',
+      'cachedcontenttokencount',
+      'cachedtokens',
+      'numcachedtokens',
+    ],
   },
   cacheWrite: {
     details: INPUT_DETAILS,
-    names: ['cache_write_tokens', 'cache_creation_tokens'],
-    beside: ['cache_creation_input_tokens'],
+    names: ['cachewritetokens', 'cachecreationtokens'],
+    beside: ['cachecreationinputtokens', 'cachewriteinputtokens'],
   },
   reasoning: {
     details: OUTPUT_DETAILS,
-    names: ['reasoning_tokens', 'thinking_tokens'],
-    beside: ['thoughtsTokenCount'],
+    names: ['reasoningtokens', 'thinkingtokens'],
+    beside: ['thoughtstokencount', 'reasoningtokens'],
   },
-} as const;
+};
 
-function partIn(
-  usage: Fields,
-  { details, names, beside }: (typeof PARTS)[keyof typeof PARTS],
-): number | null {
-  for (const place of details) {
-    const within = usage[place];
-    if (!isFields(within)) continue;
-    for (const name of names) {
-      const count = tokenCount(within[name]);
-      if (count !== null) return count;
-    }
-  }
-  for (const name of beside) {
-    const count = tokenCount(usage[name]);
+/** Its fields by their names without case and punctuation. */
+function plainFields(fields: Fields): Map<string, unknown> {
+  return new Map(Object.entries(fields).map(([name, value]) => [plainName(name), value]));
+}
+
+const firstCount = (told: ReadonlyMap<string, unknown>, names: readonly string[]): number | null => {
+  for (const name of names) {
+    const count = tokenCount(told.get(name));
     if (count !== null) return count;
   }
   return null;
+};
+
+function partIn(
+  told: ReadonlyMap<string, unknown>,
+  { details, names, beside }: (typeof PARTS)[keyof typeof PARTS],
+): number | null {
+  for (const place of details) {
+    const within = told.get(place);
+    const count = isFields(within) ? firstCount(plainFields(within), names) : null;
+    if (count !== null) return count;
+  }
+  return firstCount(told, beside);
 }
 
 /** The parts of its tokens that a usage tells, in the words of chat, Responses, Messages or a maker. */
 export function tokenPartsIn(usage: Fields): TokenParts {
+  const told = plainFields(usage);
   return {
-    cachedInput: partIn(usage, PARTS.cachedInput),
-    cacheWrite: partIn(usage, PARTS.cacheWrite),
-    reasoning: partIn(usage, PARTS.reasoning),
+    cachedInput: partIn(told, PARTS.cachedInput),
+    cacheWrite: partIn(told, PARTS.cacheWrite),
+    reasoning: partIn(told, PARTS.reasoning),
   };
+}
+
+/**
+ * A call's tokens by class: what was counted, with the parts that its upstream told. Reasoning that is told in the total only is output.
+ * @param usage as the upstream told it; null: it told nothing
+ */
+export function tokenClasses(
+  { prompt, completion, total }: { prompt: number; completion: number; total: number },
+  usage: unknown,
+): TokenClasses {
+  const parts = isFields(usage) ? tokenPartsIn(usage) : null;
+  const [cachedInput, cacheWrite] = [parts?.cachedInput ?? 0, parts?.cacheWrite ?? 0];
+  const reasoning = parts?.reasoning ?? 0;
+  return {
+    input: Math.max(prompt, cachedInput + cacheWrite),
+    cachedInput,
+    cacheWrite,
+    output: Math.max(completion, total - prompt, reasoning),
+    reasoning,
+  };
+}
+
+/** The same of nothing but what an upstream told, in the words of chat. */
+export function classesTold(usage: Fields): TokenClasses {
+  const prompt = tokenCount(usage['prompt_tokens']) ?? 0;
+  const completion = tokenCount(usage['completion_tokens']) ?? 0;
+  return tokenClasses({ prompt, completion, total: prompt + completion }, usage);
+}
+
+/** The same of an answer that tells its usage somewhere; null where it tells none. */
+export function classesIn(said: unknown): TokenClasses | null {
+  const usage = isFields(said) ? usageIn(said) : null;
+  const told = usage === null ? null : classesTold(usage);
+  return told === null || told.input + told.output === 0 ? null : told;
+}
+
+/** The same as a field that is there where it is told. */
+export function toldTokens(said: unknown): { tokens?: TokenClasses } {
+  const tokens = classesIn(said);
+  return tokens === null ? {} : { tokens };
 }

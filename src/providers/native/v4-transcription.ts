@@ -2,6 +2,7 @@ import type { TranscriptionModelV4 } from '@ai-sdk/provider';
 import type { Transcription, TranscriptionCall, SttModel } from '../stt.types.js';
 import { refuseDropped } from './dropped-settings.js';
 import type { RefusedFields } from '../openai-compatible/optional-fields.js';
+import { toldTokens } from '../convention/usage.js';
 import { languageCode } from '../openai-compatible/language-codes.js';
 import { optionalSettings, ordersWithout, settingsWithout } from './omitted-fields.js';
 import type { NativeProvider } from './native-provider.types.js';
@@ -50,7 +51,7 @@ export function createV4Transcription({
             refuseDropped(made.warnings, { modelId: ready.modelId });
             const { body } = made.response;
             ways.check?.(body);
-            return read(made, call, (ways.words ?? wordsIn)(body));
+            return { ...read(made, call, (ways.words ?? wordsIn)(body)), ...toldTokens(body) };
           }),
       ),
   };

@@ -1,6 +1,7 @@
 import type { TimeSlicer } from '../../collections/time-slicer.js';
 import { isLongToRead } from '../../text/read-json.js';
 import { writeJson } from '../../text/write-json.js';
+import type { UpstreamError } from '../providers.types.js';
 import type {
   ChatAnswer,
   ChatBody,
@@ -11,7 +12,7 @@ import type {
 } from '../providers.types.js';
 import { assembledAnswer, isEventStream } from '../convention/assembled.js';
 import { checkCount } from '../convention/chunk.js';
-import { toolNames } from '../convention/said.js';
+import { isFields, toolNames } from '../convention/said.js';
 import { usageIn } from '../convention/usage.js';
 import { ChunkExchange } from './chunk-exchange.js';
 import { capName, optionalOfChat } from './optional-chat-fields.js';
@@ -67,12 +68,15 @@ async function parseAnswer(bytes: Buffer, body: ChatBody, transport: Transport):
 function answerOf(bytes: Buffer, parsed: unknown): ChatAnswer {
   // Some gateways put each answer into a list.
   const [only] = Array.isArray(parsed) && parsed.length === 1 ? (parsed as unknown[]) : [];
-  const { choices, error } = ((only ?? parsed) as Partial<ChatObject> | null) ?? {};
-  if (error != null) throw brokenAnswer(`an error with status 200${kindOfError(error)}`);
-  if (!Array.isArray(choices) || choices.length === 0) throw brokenAnswer('no choices');
+  const said = ((only ?? parsed) as Partial<ChatObject> | null) ?? {};
+  const { choices, error, id } = said;
+  const broken = (what: string): UpstreamError =>
+    brokenAnswer(what).telling(isFields(said) ? usageIn(said) : null, id);
+  if (error != null) throw broken(`an error with status 200${kindOfError(error)}`);
+  if (!Array.isArray(choices) || choices.length === 0) throw broken('no choices');
   checkCount(choices);
   const failed = (choices as unknown[]).find(isFailedChoice) as { error?: unknown } | undefined;
-  if (failed !== undefined) throw brokenAnswer(`a choice that failed${kindOfError(failed.error)}`);
+  if (failed !== undefined) throw broken(`a choice that failed${kindOfError(failed.error)}`);
   const answer = (only ?? parsed) as ChatObject;
   const usage = usageIn(answer);
   const whole = usage === null || usage === answer['usage'] ? answer : { ...answer, usage };

@@ -10,6 +10,7 @@ const PATH = '/embeddings';
 const OPTIONAL = { encoding_format: [], user: [] };
 
 interface Answer {
+  id?: unknown;
   data?: { index?: unknown; embedding?: unknown }[];
   usage?: { prompt_tokens?: unknown; total_tokens?: unknown };
 }
@@ -27,7 +28,7 @@ function vectorOf(embedding: unknown): number[] {
 async function read(
   parsed: Answer | null,
   { wanted, timeSlicer }: { wanted: number; timeSlicer: TimeSlicer },
-): Promise<{ embeddings: number[][]; tokens: number | null }> {
+): Promise<{ embeddings: number[][]; tokens: number | null; id: string | null }> {
   if (!Array.isArray(parsed?.data) || parsed.data.length !== wanted)
     throw brokenAnswer('another number of embeddings');
   const ordered = parsed.data.toSorted((a, b) => Number(a.index ?? 0) - Number(b.index ?? 0));
@@ -35,6 +36,7 @@ async function read(
   return {
     embeddings: await timeSlicer.map(ordered, (item) => vectorOf(item.embedding)),
     tokens: typeof tokens === 'number' && tokens >= 0 ? tokens : null,
+    id: typeof parsed.id === 'string' ? parsed.id : null,
   };
 }
 
@@ -72,6 +74,7 @@ export function createOpenAiCompatibleEmbedding(options: {
       return {
         embeddings: answer.embeddings,
         ...(answer.tokens === null ? {} : { usage: { tokens: answer.tokens } }),
+        ...(answer.id === null ? {} : { providerMetadata: { penstock: { id: answer.id } } }),
         warnings: [],
       };
     },

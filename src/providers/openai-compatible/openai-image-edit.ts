@@ -67,7 +67,9 @@ export function createOpenAiCompatibleImageEditor(
           idempotencyKey: keyWithout(orders?.key, without),
         });
       });
-      const [edited] = await readImages(answer, options, signal);
+      const { images, tokens } = await readImages(answer, options, signal);
+      if (tokens !== null) call.onTokens?.(tokens);
+      const [edited] = images;
       return edited as Uint8Array;
     },
   };

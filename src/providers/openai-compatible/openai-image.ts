@@ -1,4 +1,7 @@
+import type { ImageModelV4Result } from '@ai-sdk/provider';
 import type { Egress } from '../../egress/index.js';
+import type { TokenClasses } from '../../pricing/pricing.types.js';
+import { classesIn } from '../convention/usage.js';
 import type { ImageCapabilities, ImageModel } from '../image.types.js';
 import { withRetries } from '../predictions/operation.js';
 import { keyWithout } from './optional-fields.js';
@@ -76,25 +79,38 @@ export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageM
           idempotencyKey,
         });
       });
-      const items = itemsOf(await transport.readAnswer(bytes));
+      const answer = await transport.readAnswer(bytes);
+      const items = itemsOf(answer);
+      const told = classesIn(answer);
       return {
         images: await Promise.all(items.map((item) => bytesOf(item, options, abortSignal))),
         warnings: [],
         providerMetadata: { [providerId]: { images: items.map(revisedPromptOf) } },
         response: { timestamp: new Date(), modelId, headers: undefined },
+        ...(told === null ? {} : { usage: imageUsageOf(told) }),
       };
     },
   };
 }
 
-/** The pictures of an answer as bytes, at least one. @throws UpstreamError */
+const imageUsageOf = ({ input, output }: TokenClasses): NonNullable<ImageModelV4Result['usage']> => ({
+  inputTokens: input,
+  outputTokens: output,
+  totalTokens: input + output,
+});
+
+/** The pictures of an answer as bytes, at least one, with the tokens that it tells. @throws UpstreamError */
 export async function readImages(
   answer: Buffer,
   options: OpenAiImageOptions,
   signal: AbortSignal | undefined,
-): Promise<Uint8Array[]> {
-  const items = itemsOf(await options.transport.readAnswer(answer));
-  return await Promise.all(items.map((item) => bytesOf(item, options, signal)));
+): Promise<{ images: Uint8Array[]; tokens: TokenClasses | null }> {
+  const parsed = await options.transport.readAnswer(answer);
+  const items = itemsOf(parsed);
+  return {
+    images: await Promise.all(items.map((item) => bytesOf(item, options, signal))),
+    tokens: classesIn(parsed),
+  };
 }
 
 function revisedPromptOf({ revised_prompt: revised }: Item): { revisedPrompt?: string } {

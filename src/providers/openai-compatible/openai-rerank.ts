@@ -1,4 +1,6 @@
 import type { RerankingModelV4, RerankingModelV4Result } from '@ai-sdk/provider';
+import { isFields } from '../convention/said.js';
+import { tokenCount, usageIn } from '../convention/usage.js';
 import type { RefusedFields } from './optional-fields.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer } from './upstream-errors.js';
@@ -37,6 +39,20 @@ function read(answer: unknown, documents: number): Ranking {
   return checkedRanking(parsed?.results ?? parsed?.data ?? parsed, documents);
 }
 
+/** The upstream's id of its answer, and what it charges for: searches or tokens. */
+function factsOf(answer: unknown): Pick<RerankingModelV4Result, 'response' | 'providerMetadata'> {
+  if (!isFields(answer)) return {};
+  const { id, meta } = answer;
+  const billed = isFields(meta) && isFields(meta['billed_units']) ? meta['billed_units'] : {};
+  const searches = tokenCount(billed['search_units']);
+  const usage = usageIn(answer);
+  const tokens = usage === null ? null : tokenCount(usage['prompt_tokens'] ?? usage['total_tokens']);
+  return {
+    ...(typeof id === 'string' ? { response: { id } } : {}),
+    providerMetadata: { penstock: { searches, tokens } },
+  };
+}
+
 /** Rerank of an upstream that has the common form of it (`POST /rerank`). */
 export function createOpenAiCompatibleRerank(options: {
   transport: Transport;
@@ -58,7 +74,8 @@ export function createOpenAiCompatibleRerank(options: {
           signal: abortSignal,
         });
       });
-      return { ranking: read(await transport.readAnswer(bytes), values.length), warnings: [] };
+      const answer = await transport.readAnswer(bytes);
+      return { ranking: read(answer, values.length), ...factsOf(answer), warnings: [] };
     },
   };
 }

@@ -1,3 +1,4 @@
+import { toldTokens } from '../convention/usage.js';
 import type {
   TranscribedSegment,
   TranscribedWord,
@@ -131,6 +132,7 @@ async function read(
     text: whole,
     segments: segments.length > 0 ? segments : whole === '' ? [] : [only],
     language: languageOf(answer['language'], call),
+    ...toldTokens(answer),
   };
 }
 

@@ -1,24 +1,26 @@
 import type { Logger } from 'pino';
 import type { Principal } from '../../../access/access.types.js';
 import { ApiError } from '../../../contract/errors.js';
+import type { ErrorCode } from '../../../contract/errors.js';
 import { isDatabaseAway } from '../../../jobs/index.js';
 import type { Hold, LeasedWork } from '../../../jobs/index.js';
 import type { CallContext } from '../../../metering/call-context.js';
-import { toVector } from '../../../metering/index.js';
-import type { SettlementEvent } from '../../../metering/metering.types.js';
+import { CANCELLED, OperationTally, SUCCEEDED, toVector } from '../../../metering/index.js';
+import type { SettlementEvent, TokenClasses } from '../../../metering/metering.types.js';
 import type { Model } from '../../../models/models.types.js';
 import { runForOrg } from '../../../processes/index.js';
 import type { Permit } from '../../../processes/index.js';
-import { isFields, UpstreamError, usageIn } from '../../../providers/index.js';
+import { tokenClasses, UpstreamError } from '../../../providers/index.js';
 import type { HeldChat } from '../../chat/admission.js';
 import type { ChatEngine } from '../../chat/engine.js';
 import { answerOfFault } from '../../chat/settlement.js';
 import { countDelivered } from '../../chat/tokens.js';
-import { tokenRate, wholeTokens } from '../../chat/usage.js';
+import { brokenClasses, inChatWords, tokenRate, wholeTokens } from '../../chat/usage.js';
 import type { Tokens } from '../../chat/usage.js';
 import type { Fields } from '../../dialects/checks.js';
 import { goesOn } from '../../dialects/rounds.js';
 import type { Round } from '../../dialects/rounds.js';
+import type { StreamedRound } from '../../dialects/turn.js';
 import { EventLog } from '../events.js';
 import { endedResponse, TokenDetails } from '../object.js';
 import type { ResponseObject } from '../object.js';
@@ -29,7 +31,7 @@ import { EventBatches, ResponseLost } from './batches.js';
 import type { EndedResponse, ResponseWriter, WorkRow } from './moves.queries.js';
 import { answerChat, replayedChat } from './chat-answer.js';
 import type { ChatCharge } from './chat-answer.js';
-import { replayed } from './replay.js';
+import { openMessage, replayed } from './replay.js';
 import type { Replayed } from './replay.js';
 
 /** What a worker is told of a response's call. */
@@ -71,6 +73,9 @@ export class ResponseExecution implements LeasedWork {
   private round: Round<ResponseEnd> | null = null;
   /** Texts of this round, as JSON. */
   private readonly delivered: string[] = [];
+  /** What the record will say, and whether the round under way is a part of it. */
+  private tally: OperationTally;
+  private isTallied = false;
 
   constructor(
     private readonly parts: ExecutionParts,
@@ -79,6 +84,7 @@ export class ResponseExecution implements LeasedWork {
   ) {
     this.hold = { workerId, orgId: row.org_id, id: row.id, fence: row.fence };
     this.log = new EventLog(row.sequence);
+    this.tally = new OperationTally(row.created_at.getTime());
     const { writer } = parts;
     const onCancelling = () => this.cancel();
     this.batches = new EventBatches({ hold: this.hold, writer, onCancelling }, row.sequence);
@@ -119,27 +125,32 @@ export class ResponseExecution implements LeasedWork {
     }
   }
 
-  /** One that another worker began to answer is not begun again: its reader has a part of another text (beyond 12.5). */
+  /** One that another worker began to answer is not begun again: its reader has a part of a text, with which a model goes on, or nobody (beyond 12.5). */
   private async begin(): Promise<void> {
     const { row } = this;
     if (row.cancelling) return await this.endBroken({ status: 'cancelled', message: null });
     const isChat = row.kind === 'chat';
-    if (row.sequence > (isChat ? 0 : PREAMBLE)) {
-      const { output } = this.replay(await this.parts.events(row));
-      if (output.length > 0) return await this.endBroken({ status: 'failed', message: 'Interrupted' });
-    }
-    await (isChat ? this.answerChat() : this.answer());
+    const told = row.sequence > (isChat ? 0 : PREAMBLE) ? await this.parts.events(row) : [];
+    const begun = this.replay(told).output.length > 0 ? told : [];
+    const isAnswered = await (isChat ? this.answerChat(begun) : this.answer(begun));
+    if (!isAnswered) await this.endBroken({ status: 'failed', message: 'Interrupted' });
   }
 
   private replay(events: readonly string[]): Replayed {
     return this.row.kind === 'chat' ? replayedChat(events, 'incomplete') : replayed(events);
   }
 
-  private async answerChat(): Promise<void> {
+  /** @param begun chunks that another worker delivered. @returns false where nothing goes on with them */
+  private async answerChat(begun: readonly string[]): Promise<boolean> {
     const { row, batches, parts } = this;
     const call = callOf(row, await parts.callerOf(row.key_id), this.abort.signal);
     const { body } = JSON.parse(row.request) as BackgroundRequest;
-    const answer = await answerChat(parts.engine, call, { held: heldOf(row, call), body });
+    const held = heldOf(row, call);
+    this.tally = held.tally;
+    const answer = await answerChat(parts.engine, call, { held, body, begun });
+    if (answer === null) return false;
+    // Its stream tells the tally all that it costs.
+    this.isTallied = true;
     const last: string[] = [];
     try {
       for await (const chunk of answer.chunks) {
@@ -154,6 +165,7 @@ export class ResponseExecution implements LeasedWork {
     if (this.why !== null || charge === null) throw new Stopped();
     await batches.flush();
     await this.finishChat(last, charge);
+    return true;
   }
 
   /** The last chunks, and after them the response's own end, which a chat's reader is not shown. */
@@ -178,28 +190,45 @@ export class ResponseExecution implements LeasedWork {
       events: [...last, JSON.stringify(event)],
       amounts: toVector(amounts),
       event: createdEvent(row, { model, tokens }),
+      outcome: this.tally.outcome(SUCCEEDED),
     });
   }
 
-  private async answer(): Promise<void> {
+  /** @param begun events that another worker wrote. @returns false where nothing goes on with them */
+  private async answer(begun: readonly string[]): Promise<boolean> {
     const { row, log, batches } = this;
+    const message = begun.length === 0 ? undefined : openMessage(begun);
+    if (message === null) return false;
     const call = callOf(row, await this.parts.callerOf(row.key_id), this.abort.signal);
     const work = await this.parts.resume(call, row);
     this.work = work;
-    const first = await work.turn.stream();
+    this.tally = work.turn.chat.tally;
+    const first = await (message === undefined ? work.turn.stream() : work.turn.takeOver(message.text));
+    if (first === null) return false;
     const form = new ResponseForm(work, first, log);
     if (row.sequence === PREAMBLE) form.beginWork();
     const { delivered } = this;
-    const roundOf = (found: typeof first) => form.roundOf(found, (literal) => delivered.push(literal));
+    const roundOf = (found: StreamedRound) =>
+      form.roundOf(found, (literal) => delivered.push(literal), message?.id);
     let round = roundOf(first);
+    if (message !== undefined) {
+      // The text that was delivered: its events are written.
+      await round.step();
+      log.rewind(row.sequence);
+    }
     for (;;) {
       this.round = round;
+      this.isTallied = false;
       while (this.why === null && (await round.step())) await batches.take(log.ready.splice(0));
       if (this.why !== null) throw new Stopped();
       const end = round.end();
       work.addUsage(end.reported);
       const cost = await costOf(work, end, delivered);
-      if (!goesOn(end, work.rounds)) return await this.finish(form, { end, model: round.model, cost });
+      this.tallyRound(round, tokenClasses(cost, end.reported));
+      if (!goesOn(end, work.rounds)) {
+        await this.finish(form, { end, model: round.model, cost });
+        return true;
+      }
       await form.nextRound(end, cost);
       delivered.length = 0;
       round = roundOf(await work.turn.stream());
@@ -226,6 +255,7 @@ export class ResponseExecution implements LeasedWork {
       events: last.slice(-1),
       amounts: toVector(work.parts.engine.options.metering.tokenAmounts(tokens.total, rate)),
       event: createdEvent(this.row, { model: model.id, tokens }),
+      outcome: this.tally.outcome(SUCCEEDED),
     });
   }
 
@@ -245,6 +275,7 @@ export class ResponseExecution implements LeasedWork {
         await this.endBroken({
           status: 'failed',
           message: why === 'late' ? 'Timed out' : answerOfFault(error).message,
+          ...(why === null ? { code: answerOfFault(error).code } : {}),
         });
       return 'done';
     } catch (fault) {
@@ -258,9 +289,12 @@ export class ResponseExecution implements LeasedWork {
   private async endBroken({
     status,
     message,
+    code = 'server_error',
   }: {
     status: 'failed' | 'cancelled';
     message: string | null;
+    /** Of the error that its record tells. */
+    code?: ErrorCode;
   }): Promise<void> {
     const { row } = this;
     const events = await this.parts.events(row);
@@ -274,7 +308,9 @@ export class ResponseExecution implements LeasedWork {
     };
     const event = { type: `response.${status}`, sequence_number: events.length, response };
     const amounts = await this.amountsOf(texts);
-    await this.end({ status, response, events: [JSON.stringify(event)], amounts, event: null });
+    await this.tallyBroken(texts);
+    const outcome = this.tally.outcome(status === 'failed' ? { status, errorCode: code } : CANCELLED);
+    await this.end({ status, response, events: [JSON.stringify(event)], amounts, event: null, outcome });
   }
 
   /** Nothing, where nobody was given anything for it. */
@@ -287,6 +323,25 @@ export class ResponseExecution implements LeasedWork {
     const literals = spent > 0 ? this.delivered : texts.map((text) => JSON.stringify(text));
     const total = (spent || this.row.prompt_tokens) + (await countDelivered(literals, tokenizer));
     return toVector(metering.tokenAmounts(total, tokenRate(model)));
+  }
+
+  /** What was delivered of a round that broke off, also by another worker. */
+  private async tallyBroken(texts: readonly string[]): Promise<void> {
+    const { round, row, work } = this;
+    const { models, tokenizer } = this.parts.engine.options;
+    if (this.isTallied || (round === null && texts.length === 0)) return;
+    const literals = round === null ? texts.map((text) => JSON.stringify(text)) : this.delivered;
+    const delivered = await countDelivered(literals, tokenizer);
+    const prompt = work?.turn.chat.promptTokens ?? row.prompt_tokens;
+    const tokens = brokenClasses(round?.told().reported, { prompt, delivered });
+    const model = models.find(row.model);
+    if (round !== null) this.tallyRound(round, tokens);
+    else if (model !== null) this.tally.answers({ model, tokens });
+  }
+
+  private tallyRound(round: Round<ResponseEnd>, tokens: TokenClasses): void {
+    this.isTallied = true;
+    this.tally.answers({ model: round.model, tokens, upstreamId: round.told().id });
   }
 
   private async end({
@@ -307,7 +362,7 @@ async function costOf(
   delivered: readonly string[],
 ): Promise<Tokens> {
   const { tokenizer } = parts.engine.options;
-  return await wholeTokens(isFields(reported) ? usageIn({ usage: reported }) : null, {
+  return await wholeTokens(inChatWords(reported), {
     prompt: turn.chat.promptTokens,
     completion: () => countDelivered(delivered, tokenizer),
     generated: delivered.length > 0,
@@ -317,7 +372,8 @@ async function costOf(
 /** What was reserved for it. */
 export function heldOf(row: WorkRow, call: CallContext): HeldChat {
   const operationId = `op_${row.id.slice('resp_'.length)}`;
-  return { call, operationId, promptTokens: row.prompt_tokens, maxTokens: row.max_tokens };
+  const tally = new OperationTally(row.created_at.getTime());
+  return { call, operationId, promptTokens: row.prompt_tokens, maxTokens: row.max_tokens, tally };
 }
 
 function callOf(row: WorkRow, principal: Principal, signal: AbortSignal): CallContext {

@@ -3,7 +3,8 @@ import type { ClientInfo } from '../../../contract/words.js';
 import type { Database, Sql } from '../../../database/database.types.js';
 import { createBatcher, releaseLeases, renewLeases, wasRolledBack } from '../../../jobs/index.js';
 import type { Batcher, Claiming, Hold, LeaseMoves } from '../../../jobs/index.js';
-import type { SettlementEvent } from '../../../metering/metering.types.js';
+import { recordJson } from '../../../metering/index.js';
+import type { OperationOutcome, SettlementEvent } from '../../../metering/metering.types.js';
 
 const named = (name: string, text: string) => ({ name: `responses_${name}`, text });
 const CREATE = named(
@@ -21,7 +22,7 @@ const APPEND = named(
 );
 const END = named(
   'end',
-  'SELECT penstock_response_end($1, $2, $3, $4, $5, $6::text[], $7::text[], $8::bigint[], $9::jsonb, $10) AS moved',
+  'SELECT penstock_response_end($1, $2, $3, $4, $5, $6::text[], $7::text[], $8::bigint[], $9::jsonb, $10, $11::jsonb) AS moved',
 );
 const CANCEL = named('cancel', 'SELECT penstock_response_cancel($1, $2, $3, $4, $5) AS open');
 
@@ -133,6 +134,7 @@ export interface EndedResponse {
   /** Hundredths in the order of BUCKETS; null gives the reservation back. */
   amounts: number[] | null;
   event: SettlementEvent | null;
+  outcome: OperationOutcome;
 }
 
 /** Writes of the responses in a worker's hands. */
@@ -148,7 +150,7 @@ export function createResponseWriter({ system: sql }: Pick<Database, 'system'>):
   const appends = createAppends(sql);
   return {
     append: (events) => appends.add(events),
-    async end({ hold, status, response, itemIds, events, amounts, event }) {
+    async end({ hold, status, response, itemIds, events, amounts, event, outcome }) {
       const { workerId, id, fence } = hold;
       const [row] = await sql.query<{ moved: boolean }>(END, [
         workerId,
@@ -161,6 +163,7 @@ export function createResponseWriter({ system: sql }: Pick<Database, 'system'>):
         amounts,
         event === null ? null : JSON.stringify({ type: event.type, data: event.data }),
         event?.traceparent ?? null,
+        JSON.stringify(recordJson(outcome)),
       ]);
       return row?.moved === true;
     },
