@@ -3,7 +3,17 @@ export type { Calls, Penstock, Subscribes } from './client.js';
 export type { CredentialOptions, TimedToken, TokenProvider } from './credentials.js';
 export { PenstockError } from './fault.js';
 export type { FaultDetails } from './fault.js';
-export type { AgentRun, AgentRunEvent, ChatChunk, Job, JobList, JobsFilter, Listener, Live } from './live.js';
+export type {
+  AgentRun,
+  AgentRunEvent,
+  ChatChunk,
+  Job,
+  JobList,
+  JobsFilter,
+  Listener,
+  Live,
+  Quota,
+} from './live.js';
 export type * from './operations.generated.js';
 export { mutations, queries, subscriptions } from './operations.generated.js';
 export type { Operation } from './operation.js';

@@ -1,7 +1,8 @@
-import { mutations, queries, subscriptions } from './operations.generated.js';
+import { queries, subscriptions } from './operations.generated.js';
 import type { ChatCompletionInput, JobStatus, JobTool } from './operations.generated.js';
 import type { Operation } from './operation.js';
-import { PenstockError, toFault } from './fault.js';
+import { toFault } from './fault.js';
+import type { PenstockError } from './fault.js';
 import type { Transport } from './transport.js';
 
 type FieldOf<O> = O extends Operation<never, infer Answer> ? Answer[keyof Answer] : never;
@@ -12,6 +13,8 @@ export type Job = FieldOf<(typeof queries)['job']>;
 export type AgentRun = FieldOf<(typeof queries)['agentRun']>;
 /** One event of a run, with the run as it is then. */
 export type AgentRunEvent = FieldOf<(typeof subscriptions)['agentRunSteps']>;
+/** The plan and the buckets of the organisation. */
+export type Quota = FieldOf<(typeof queries)['quota']>;
 /** A chunk of a streamed chat. */
 export type ChatChunk = FieldOf<(typeof subscriptions)['chatCompletion']>;
 
@@ -43,12 +46,13 @@ export interface Live {
   followJobs(filter: JobsFilter, listener: Listener<JobList>): () => void;
   /** A run until its end: each event once, from its first. @returns what ends it */
   followRun(id: string, listener: Listener<AgentRunEvent>): () => void;
+  /** The buckets of the organisation as they move. @returns what ends it */
+  followQuota(listener: Listener<Quota>): () => void;
   /** Streams a chat: each chunk once, for one charge. @returns what ends it; the answer is worked on to its end all the same */
   streamChat(input: ChatCompletionInput, listener: Listener<ChatChunk>): () => void;
 }
 
 const ORDER: Record<JobStatus, number> = { pending: 0, processing: 1, completed: 2, failed: 2, cancelled: 2 };
-const isOver = ({ status }: Pick<Job, 'status'>): boolean => ORDER[status] === 2;
 
 /** Of two states of a job the later one: a page may be older than an event that came before it. */
 function later(known: Job | undefined, next: Job): Job {
@@ -62,6 +66,7 @@ export function createLive(transport: Transport): Live {
     followJob: (id, listener) => followJob(transport, id, listener),
     followJobs: (filter, listener) => new JobView(transport, filter, listener).stop,
     followRun: (id, listener) => followRun(transport, id, listener),
+    followQuota: (listener) => followQuota(transport, listener),
     streamChat: (input, listener) => streamChat(transport, input, listener),
   };
 }
@@ -91,6 +96,15 @@ function followRun(transport: Transport, runId: string, { next, end }: Listener<
       after = event.sequence;
       next(event);
     },
+    end: (error) => end?.(error),
+  });
+}
+
+function followQuota(transport: Transport, { next, end }: Listener<Quota>): () => void {
+  return transport.follow<{ quotaUpdates: Quota }>({
+    query: subscriptions.quotaUpdates.text,
+    variables: () => ({}),
+    next: ({ quotaUpdates }) => next(quotaUpdates),
     end: (error) => end?.(error),
   });
 }
@@ -207,5 +221,3 @@ function newestFirst(a: Job, b: Job): number {
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? 1 : -1;
   return a.id < b.id ? 1 : -1;
 }
-
-export { isOver, mutations, queries, subscriptions };

@@ -9,7 +9,7 @@ export type AgentRunStatus = 'running' | 'completed' | 'failed' | 'cancelled';
 
 export type AgentStepType = 'thinking' | 'tool_call' | 'tool_result' | 'response' | 'error';
 
-export type KeyScope = 'chat' | 'image' | 'image_edit' | 'video' | 'music' | 'tts' | 'stt' | 'usage' | 'jobs' | 'agents' | 'webhooks';
+export type KeyScope = 'chat' | 'image' | 'image_edit' | 'video' | 'music' | 'tts' | 'stt' | 'usage' | 'jobs' | 'agents' | 'webhooks' | 'tokens';
 
 export type BudgetScope = 'organization' | 'key' | 'endUser' | 'tag';
 
@@ -56,6 +56,12 @@ export type KnowledgeStatus = 'pending' | 'processing' | 'completed' | 'failed';
 export type ModelType = 'chat' | 'embedding' | 'rerank' | 'image' | 'image_edit' | 'video' | 'music' | 'tts' | 'stt';
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
+
+export type OperationStatus = 'succeeded' | 'failed' | 'cancelled';
+
+export type UsageDimension = 'model' | 'provider' | 'key' | 'endUser' | 'operation' | 'status' | 'tag';
+
+export type UsageInterval = 'hour' | 'day' | 'month';
 
 export type WebhookDeliveryStatus = 'pending' | 'succeeded' | 'failed';
 
@@ -384,6 +390,44 @@ export interface MessageInput {
   betas?: readonly (string)[] | null | undefined;
 }
 
+export interface UsageRecordFilter {
+  /** Ids of models that were asked for. */
+  models?: readonly (string)[] | null | undefined;
+  /** Providers of the models that answered. */
+  providers?: readonly (string)[] | null | undefined;
+  /** Ids of API keys. */
+  keyIds?: readonly (string)[] | null | undefined;
+  /** End users that calls name. */
+  endUsers?: readonly (string)[] | null | undefined;
+  /** Tags; an operation has at least one of them. */
+  tags?: readonly (string)[] | null | undefined;
+  /** Kinds of operation, such as chat or image. */
+  operations?: readonly (string)[] | null | undefined;
+  /** How operations ended. */
+  statuses?: readonly (OperationStatus)[] | null | undefined;
+  /** Admitted at this time or later. */
+  since?: string | null | undefined;
+  /** Admitted before this time. */
+  until?: string | null | undefined;
+}
+
+export interface UsageFilter {
+  /** Ids of models that were asked for. */
+  models?: readonly (string)[] | null | undefined;
+  /** Providers of the models that answered. */
+  providers?: readonly (string)[] | null | undefined;
+  /** Ids of API keys. */
+  keyIds?: readonly (string)[] | null | undefined;
+  /** End users that calls name. */
+  endUsers?: readonly (string)[] | null | undefined;
+  /** Tags; an operation has at least one of them. */
+  tags?: readonly (string)[] | null | undefined;
+  /** Kinds of operation, such as chat or image. */
+  operations?: readonly (string)[] | null | undefined;
+  /** How operations ended. */
+  statuses?: readonly (OperationStatus)[] | null | undefined;
+}
+
 export interface CreateAgentInput {
   /** At most 100 characters. */
   name: string;
@@ -535,6 +579,27 @@ export interface UpdateBudgetInput {
   hard?: boolean | null | undefined;
   /** Parts of the limit, above 0 and at most 1, at which the event `budget.threshold` is sent. Default: 0.5, 0.8 and 1. */
   thresholds?: readonly (number)[] | null | undefined;
+}
+
+export interface CreateClientTokenInput {
+  /** At least one of your own; never `tokens` or `webhooks`. */
+  scopes: readonly (KeyScope)[];
+  /** For so long it is valid: 1 to 3,600, default 900. */
+  ttlSeconds?: number | null | undefined;
+  /** All calls of the token count for this end user, whatever they say themselves. */
+  endUser?: string | null | undefined;
+  /** All calls of the token have these tags, at most 10. */
+  tags?: readonly (string)[] | null | undefined;
+  /** The job that it is bound to. */
+  jobId?: string | null | undefined;
+  /** The run of an agent that it is bound to. */
+  runId?: string | null | undefined;
+  /** The stored response that it is bound to. */
+  responseId?: string | null | undefined;
+  /** The agent that it is bound to: it may be run, and its runs be followed. */
+  agentId?: string | null | undefined;
+  /** A window of requests of its own, inside that of its maker. */
+  rate?: KeyRateInput | null | undefined;
 }
 
 export interface UploadKnowledgeInput {
@@ -892,11 +957,31 @@ export const queries = {
     after?: string | null | undefined;
     /** 1 to 100. */
     first?: number | null | undefined;
-    /** Only operations since this time. */
+    /** As `since` of the filter, which comes first. */
     since?: string | null | undefined;
-  }, { usageRecords: { nodes: ({ id: string; operation: string; state: string; requestId: string | null; jobId: string | null; runId: string | null; keyId: string | null; model: string | null; client: { serviceClient: string | null; clientName: string | null; userAgent: string | null; }; amounts: ({ bucket: BucketName; amount: number; })[]; granted: ({ bucket: BucketName; amount: number; })[]; createdAt: string; settledAt: string | null; })[]; edges: ({ cursor: string; node: { id: string; operation: string; state: string; requestId: string | null; jobId: string | null; runId: string | null; keyId: string | null; model: string | null; client: { serviceClient: string | null; clientName: string | null; userAgent: string | null; }; amounts: ({ bucket: BucketName; amount: number; })[]; granted: ({ bucket: BucketName; amount: number; })[]; createdAt: string; settledAt: string | null; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } }>(
+    /** Default: all operations. */
+    filter?: UsageRecordFilter | null | undefined;
+  }, { usageRecords: { nodes: ({ id: string; operation: string; state: string; requestId: string | null; jobId: string | null; runId: string | null; keyId: string | null; parentRunId: string | null; endUser: string | null; tags: (string)[]; model: string | null; answeredModel: string | null; provider: string | null; upstreamId: string | null; status: OperationStatus | null; errorCode: string | null; latencyMs: number | null; firstTokenMs: number | null; tokens: { input: number; cachedInput: number; cacheWrite: number; output: number; reasoning: number; } | null; costUsd: string | null; costVersion: string | null; client: { serviceClient: string | null; clientName: string | null; userAgent: string | null; }; amounts: ({ bucket: BucketName; amount: number; })[]; granted: ({ bucket: BucketName; amount: number; })[]; createdAt: string; settledAt: string | null; sequence: number | null; key: { id: string; name: string; prefix: string; revokedAt: string | null; } | null; job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; } | null; run: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; } | null; response: { id: string; status: ResponseStatus; createdAt: string; model: string; modelTier: string; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } | null; })[]; edges: ({ cursor: string; node: { id: string; operation: string; state: string; requestId: string | null; jobId: string | null; runId: string | null; keyId: string | null; parentRunId: string | null; endUser: string | null; tags: (string)[]; model: string | null; answeredModel: string | null; provider: string | null; upstreamId: string | null; status: OperationStatus | null; errorCode: string | null; latencyMs: number | null; firstTokenMs: number | null; tokens: { input: number; cachedInput: number; cacheWrite: number; output: number; reasoning: number; } | null; costUsd: string | null; costVersion: string | null; client: { serviceClient: string | null; clientName: string | null; userAgent: string | null; }; amounts: ({ bucket: BucketName; amount: number; })[]; granted: ({ bucket: BucketName; amount: number; })[]; createdAt: string; settledAt: string | null; sequence: number | null; key: { id: string; name: string; prefix: string; revokedAt: string | null; } | null; job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; } | null; run: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; } | null; response: { id: string; status: ResponseStatus; createdAt: string; model: string; modelTier: string; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } | null; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; totalCount: number; } }>(
     'usageRecords',
-    "query ($after: String, $first: Int, $since: DateTimeISO) { usageRecords(after: $after, first: $first, since: $since) { nodes { id operation state requestId jobId runId keyId model client { serviceClient clientName userAgent } amounts { bucket amount } granted { bucket amount } createdAt settledAt } edges { cursor node { id operation state requestId jobId runId keyId model client { serviceClient clientName userAgent } amounts { bucket amount } granted { bucket amount } createdAt settledAt } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
+    "query ($after: String, $first: Int, $since: DateTimeISO, $filter: UsageRecordFilter) { usageRecords(after: $after, first: $first, since: $since, filter: $filter) { nodes { id operation state requestId jobId runId keyId parentRunId endUser tags model answeredModel provider upstreamId status errorCode latencyMs firstTokenMs tokens { input cachedInput cacheWrite output reasoning } costUsd costVersion client { serviceClient clientName userAgent } amounts { bucket amount } granted { bucket amount } createdAt settledAt sequence key { id name prefix revokedAt } job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } run { id agentId sessionId status input output errorMessage totalSteps tokensUsed creditsUsed durationMs createdAt completedAt steps { stepNumber stepType content toolName toolInput toolOutput } } response { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } } edges { cursor node { id operation state requestId jobId runId keyId parentRunId endUser tags model answeredModel provider upstreamId status errorCode latencyMs firstTokenMs tokens { input cachedInput cacheWrite output reasoning } costUsd costVersion client { serviceClient clientName userAgent } amounts { bucket amount } granted { bucket amount } createdAt settledAt sequence key { id name prefix revokedAt } job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } run { id agentId sessionId status input output errorMessage totalSteps tokensUsed creditsUsed durationMs createdAt completedAt steps { stepNumber stepType content toolName toolInput toolOutput } } response { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor totalCount } }",
+  ),
+  /** What was used, by intervals and at most two dimensions, a minute old at most. An operation belongs to the interval of its end. At most 10,000 rows, of intervals and values for which there is something. */
+  usageSummary: operation<{
+    /** In whose days and months, such as `Europe/Berlin`. Default: UTC. */
+    timeZone?: string | null | undefined;
+    /** Default: all operations. */
+    filter?: UsageFilter | null | undefined;
+    /** At most two. */
+    groupBy?: readonly (UsageDimension)[] | null | undefined;
+    /** The length of the intervals. */
+    interval: UsageInterval;
+    /** Before this time, cut up to a quarter of an hour. Default: now. */
+    until?: string | null | undefined;
+    /** From this time on, cut down to a quarter of an hour. */
+    since: string;
+  }, { usageSummary: ({ start: string; model: string | null; provider: string | null; keyId: string | null; endUser: string | null; tag: string | null; operation: string | null; status: OperationStatus | null; requests: number; errors: number; tokens: { input: number; cachedInput: number; cacheWrite: number; output: number; reasoning: number; }; costUsd: string; unpriced: number; amounts: ({ bucket: BucketName; amount: number; })[]; latencyMs: { p50: number | null; p95: number | null; }; })[] }>(
+    'usageSummary',
+    "query ($timeZone: String, $filter: UsageFilter, $groupBy: [UsageDimension!], $interval: UsageInterval!, $until: DateTimeISO, $since: DateTimeISO!) { usageSummary(timeZone: $timeZone, filter: $filter, groupBy: $groupBy, interval: $interval, until: $until, since: $since) { start model provider keyId endUser tag operation status requests errors tokens { input cachedInput cacheWrite output reasoning } costUsd unpriced amounts { bucket amount } latencyMs { p50 p95 } } }",
   ),
   /** The version of the API. */
   version: operation<{}, { version: { api: string; } }>(
@@ -1058,6 +1143,14 @@ export const mutations = {
   }, { deleteBudget: { id: string; } }>(
     'deleteBudget',
     "mutation ($id: ID!) { deleteBudget(id: $id) { id } }",
+  ),
+  /** Makes a credential that a browser may hold: it acts as you, for an hour at most, within what is given here. Only this answer shows the token itself. */
+  createClientToken: operation<{
+    /** What the token may do. */
+    input: CreateClientTokenInput;
+  }, { createClientToken: { token: string; clientToken: { id: string; scopes: (KeyScope)[]; expiresAt: string; }; } }>(
+    'createClientToken',
+    "mutation ($input: CreateClientTokenInput!) { createClientToken(input: $input) { token clientToken { id scopes expiresAt } } }",
   ),
   /** Turns texts into vectors. */
   createEmbeddings: operation<{
@@ -1404,4 +1497,8 @@ export const subscriptions = {
     "subscription ($agentId: ID, $after: Int, $runId: ID!) { agentRunSteps(agentId: $agentId, after: $after, runId: $runId) { sequence type step { stepNumber stepType content toolName toolInput toolOutput } run { id agentId sessionId status input output errorMessage totalSteps tokensUsed creditsUsed durationMs createdAt completedAt steps { stepNumber stepType content toolName toolInput toolOutput } } } }",
   ),
 } as const;
+
+export const VALUE_TYPES: readonly string[] = ["Query","AgentConnection","AgentEdge","PageInfo","AgentStep","AgentRunConnection","AgentRunEdge","KeyRate","BudgetSubjectConnection","BudgetSubject","BudgetSubjectEdge","AuditEntryConnection","AuditEntryEdge","Estimate","BucketAmount","Viewer","Membership","JobConnection","JobEdge","AgentMemoryConnection","AgentMemoryEdge","Member","MessageTokens","ModelPricing","ModelModalities","ModelCost","ModelLongContextCost","Quota","QuotaPlan","BucketQuota","ResponseConnection","ResponseUsage","ResponseEdge","ResponseInputItems","Storage","UsageRecordConnection","UsageTokens","ClientIdentification","UsageRecordEdge","UsageSummaryRow","UsageLatency","ApiVersion","WebhookDeliveryConnection","WebhookDeliveryAttempt","WebhookDeliveryEdge","Mutation","DeleteAgentResult","ChatCompletionChoice","ChatMessage","ChatUsage","CreditsBreakdown","CreateApiKeyResult","RotateApiKeyResult","RevokeApiKeyResult","CreateClientTokenResult","EmbeddingList","Embedding","EmbeddingUsage","ImageEdit","EditedImage","ImageEditUsage","ImageGeneration","GeneratedImage","ImageUsage","CancelJobResult","DeleteKnowledgeResult","AddMemberResult","SignInLink","RemoveMemberResult","ChangePasswordResult","MessageUsage","MusicGeneration","GeneratedMusic","MusicUsage","RankedResult","RankedDocument","RerankUsage","SpeechGeneration","GeneratedSpeech","SpeechUsage","TranscriptionGeneration","Transcript","TranscriptSegment","TranscriptWord","TranscriptionUsage","VideoGeneration","GeneratedVideo","VideoUsage","DeleteWebhookResult","RecoverWebhookResult","Subscription","ChatChunkChoice","JobProgress","MessageEvent","ResponseEvent","ResponseProgress","AgentRunEvent"];
+
+export const PAGED_FIELDS: Readonly<Record<string, readonly string[]>> = {"agents":["templateCategory","includeTemplates"],"agentRuns":["status","agentId"],"budgetSubjects":["id"],"auditLog":["filter"],"jobs":["pending","tool"],"agentMemories":["user","agentId"],"responses":["status"],"usageRecords":["since","filter"],"webhookDeliveries":["status","webhookId"]};
 

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { Penstock } from './client.js';
 import { toFault } from './fault.js';
 import type { PenstockError } from './fault.js';
-import type { AgentRun, AgentRunEvent, Job, JobList, JobsFilter } from './live.js';
+import type { AgentRun, AgentRunEvent, Job, JobList, JobsFilter, Quota } from './live.js';
 
 const Context = createContext<Penstock | null>(null);
 
@@ -20,14 +20,18 @@ export function usePenstock(): Penstock {
 }
 
 /** A job until its end. @returns `job`: undefined until it is known; `error`: for good */
-export function useJob(id: string | null | undefined): { job: Job | undefined; error: PenstockError | undefined } {
+export function useJob(id: string | null | undefined): {
+  job: Job | undefined;
+  error: PenstockError | undefined;
+} {
   const client = usePenstock();
   const [state, setState] = useState<{ id?: string; job?: Job; error?: PenstockError }>({});
   useEffect(() => {
     if (id == null) return undefined;
     return client.followJob(id, {
       next: (job) => setState({ id, job }),
-      end: (error) => error !== null && setState((before) => ({ ...(before.id === id ? before : {}), id, error })),
+      end: (error) =>
+        error !== null && setState((before) => ({ ...(before.id === id ? before : {}), id, error })),
     });
   }, [client, id]);
   const isOfThis = state.id === id;
@@ -87,9 +91,9 @@ export function useAgentRun(id: string | null | undefined): {
 }
 
 /** The buckets of the organisation as they move. */
-export function useQuota(): { quota: QuotaNow | undefined; error: PenstockError | undefined } {
+export function useQuota(): { quota: Quota | undefined; error: PenstockError | undefined } {
   const client = usePenstock();
-  const [quota, setQuota] = useState<QuotaNow>();
+  const [quota, setQuota] = useState<Quota>();
   const [error, setError] = useState<PenstockError>();
   useEffect(
     () => client.followQuota({ next: setQuota, end: (fault) => fault !== null && setError(fault) }),
@@ -97,8 +101,6 @@ export function useQuota(): { quota: QuotaNow | undefined; error: PenstockError 
   );
   return { quota, error };
 }
-
-type QuotaNow = Awaited<ReturnType<Penstock['query']['quota']>>;
 
 /** A message of a conversation. */
 export interface ChatMessage {

@@ -54,7 +54,10 @@ function pause(tries: number, { retryAfter }: PenstockError): Promise<void> {
 }
 
 /** A WebSocket client that pings its server, so that a loss without a word is noticed. */
-function openSocket(url: string, { credentials, webSocketImpl }: { credentials: Credentials; webSocketImpl: unknown }) {
+function openSocket(
+  url: string,
+  { credentials, webSocketImpl }: { credentials: Credentials; webSocketImpl: unknown },
+) {
   let socket: WebSocket | null = null;
   let waiting: ReturnType<typeof setTimeout> | undefined;
   return createClient({
@@ -95,9 +98,17 @@ export function createTransport({ url, webSocketImpl, ...given }: TransportOptio
 
   async function once<Result>(body: string, options: RequestOptions): Promise<Result> {
     const { idempotencyKey, signal } = options;
-    const headers: Record<string, string> = { accept: 'application/json', 'content-type': 'application/json' };
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      'content-type': 'application/json',
+    };
     if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
-    const response = await authorized('/graphql', { method: 'POST', headers, body, ...(signal && { signal }) });
+    const response = await authorized('/graphql', {
+      method: 'POST',
+      headers,
+      body,
+      ...(signal && { signal }),
+    });
     const answer = await response.json().catch(() => null);
     return resultOf<Result>(answer, response);
   }
