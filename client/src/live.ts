@@ -54,7 +54,7 @@ export interface Live {
 
 const ORDER: Record<JobStatus, number> = { pending: 0, processing: 1, completed: 2, failed: 2, cancelled: 2 };
 
-/** Of two states of a job the later one: a page may be older than an event that came before it. */
+/** Of a known state of a job and that of a page the later one: a page may be older than an event that came before it. */
 function later(known: Job | undefined, next: Job): Job {
   if (known === undefined) return next;
   const difference = ORDER[next.status] - ORDER[known.status] || next.progress - known.progress;
@@ -100,13 +100,29 @@ function followRun(transport: Transport, runId: string, { next, end }: Listener<
   });
 }
 
+/** Between two looks at the quota. */
+const QUOTA_MS = 5000;
+
 function followQuota(transport: Transport, { next, end }: Listener<Quota>): () => void {
-  return transport.follow<{ quotaUpdates: Quota }>({
-    query: subscriptions.quotaUpdates.text,
-    variables: () => ({}),
-    next: ({ quotaUpdates }) => next(quotaUpdates),
-    end: (error) => end?.(error),
-  });
+  let isStopped = false;
+  let known = '';
+  const look = async (): Promise<void> => {
+    while (!isStopped) {
+      try {
+        const { quota } = await transport.request<{ quota: Quota }>(queries.quota.text, {});
+        const told = JSON.stringify(quota);
+        if (told !== known && !isStopped) next(quota);
+        known = told;
+      } catch (thrown) {
+        const fault = toFault(thrown);
+        if (isStopped) return;
+        if (!fault.isTemporary) return end?.(fault);
+      }
+      await new Promise((resolve) => setTimeout(resolve, QUOTA_MS));
+    }
+  };
+  void look();
+  return () => (isStopped = true);
 }
 
 function streamChat(
@@ -137,6 +153,8 @@ const AGAIN_MS = 1500;
 /** A list of jobs that pages and events fill together. */
 class JobView {
   private readonly jobs = new Map<string, Job>();
+  /** The number of each job's last event. */
+  private readonly sequences = new Map<string, number>();
   private cursor: string | null = null;
   private hasMore = false;
   private isRead = false;
@@ -149,11 +167,11 @@ class JobView {
     private readonly filter: JobsFilter,
     private readonly listener: Listener<JobList>,
   ) {
-    this.unfollow = transport.follow<{ jobUpdates: { job: Job } }>({
+    this.unfollow = transport.follow<{ jobUpdates: { sequence: number; job: Job } }>({
       query: subscriptions.jobUpdates.text,
       variables: () => ({ ...filter }),
       opened: () => this.catchUp(),
-      next: ({ jobUpdates: { job } }) => this.take([job]),
+      next: ({ jobUpdates }) => this.takeEvent(jobUpdates),
       end: (error) => listener.end?.(error),
     });
   }
@@ -201,10 +219,20 @@ class JobView {
     this.hasMore = cursor !== null;
   }
 
+  private takeEvent({ sequence, job }: { sequence: number; job: Job }): void {
+    if (sequence <= (this.sequences.get(job.id) ?? 0)) return;
+    this.sequences.set(job.id, sequence);
+    this.jobs.set(job.id, job);
+    this.tell();
+  }
+
   private take(found: readonly Job[]): void {
-    if (this.isStopped) return;
     for (const job of found) this.jobs.set(job.id, later(this.jobs.get(job.id), job));
-    if (!this.isRead) return;
+    this.tell();
+  }
+
+  private tell(): void {
+    if (!this.isRead || this.isStopped) return;
     const jobs = [...this.jobs.values()].sort((a, b) => newestFirst(a, b));
     this.listener.next({ jobs, hasMore: this.hasMore, loadMore: this.loadMore });
   }

@@ -65,6 +65,8 @@ export type UsageInterval = 'hour' | 'day' | 'month';
 
 export type WebhookDeliveryStatus = 'pending' | 'succeeded' | 'failed';
 
+export type UsageExportFormat = 'csv' | 'jsonl';
+
 export interface AuditLogFilter {
   /** From this time on. */
   since?: string | null | undefined;
@@ -974,14 +976,14 @@ export const queries = {
     /** At most two. */
     groupBy?: readonly (UsageDimension)[] | null | undefined;
     /** The length of the intervals. */
-    interval: UsageInterval;
+    interval?: UsageInterval | undefined;
     /** Before this time, cut up to a quarter of an hour. Default: now. */
     until?: string | null | undefined;
-    /** From this time on, cut down to a quarter of an hour. */
-    since: string;
+    /** From this time on, cut down to a quarter of an hour. Default: 30 days before `until`. */
+    since?: string | null | undefined;
   }, { usageSummary: ({ start: string; model: string | null; provider: string | null; keyId: string | null; endUser: string | null; tag: string | null; operation: string | null; status: OperationStatus | null; requests: number; errors: number; tokens: { input: number; cachedInput: number; cacheWrite: number; output: number; reasoning: number; }; costUsd: string; unpriced: number; amounts: ({ bucket: BucketName; amount: number; })[]; latencyMs: { p50: number | null; p95: number | null; }; })[] }>(
     'usageSummary',
-    "query ($timeZone: String, $filter: UsageFilter, $groupBy: [UsageDimension!], $interval: UsageInterval!, $until: DateTimeISO, $since: DateTimeISO!) { usageSummary(timeZone: $timeZone, filter: $filter, groupBy: $groupBy, interval: $interval, until: $until, since: $since) { start model provider keyId endUser tag operation status requests errors tokens { input cachedInput cacheWrite output reasoning } costUsd unpriced amounts { bucket amount } latencyMs { p50 p95 } } }",
+    "query ($timeZone: String, $filter: UsageFilter, $groupBy: [UsageDimension!], $interval: UsageInterval!, $until: DateTimeISO, $since: DateTimeISO) { usageSummary(timeZone: $timeZone, filter: $filter, groupBy: $groupBy, interval: $interval, until: $until, since: $since) { start model provider keyId endUser tag operation status requests errors tokens { input cachedInput cacheWrite output reasoning } costUsd unpriced amounts { bucket amount } latencyMs { p50 p95 } } }",
   ),
   /** The version of the API. */
   version: operation<{}, { version: { api: string; } }>(
@@ -1496,9 +1498,19 @@ export const subscriptions = {
     'agentRunSteps',
     "subscription ($agentId: ID, $after: Int, $runId: ID!) { agentRunSteps(agentId: $agentId, after: $after, runId: $runId) { sequence type step { stepNumber stepType content toolName toolInput toolOutput } run { id agentId sessionId status input output errorMessage totalSteps tokensUsed creditsUsed durationMs createdAt completedAt steps { stepNumber stepType content toolName toolInput toolOutput } } } }",
   ),
+  /** The organisation's metered operations, newest first, as the text of a file in pieces. It completes after the last piece. */
+  usageExport: operation<{
+    /** What the text is. */
+    format?: UsageExportFormat | undefined;
+    /** Default: all operations. */
+    filter?: UsageRecordFilter | null | undefined;
+  }, { usageExport: { sequence: number; text: string; } }>(
+    'usageExport',
+    "subscription ($format: UsageExportFormat!, $filter: UsageRecordFilter) { usageExport(format: $format, filter: $filter) { sequence text } }",
+  ),
 } as const;
 
-export const VALUE_TYPES: readonly string[] = ["Query","AgentConnection","AgentEdge","PageInfo","AgentStep","AgentRunConnection","AgentRunEdge","KeyRate","BudgetSubjectConnection","BudgetSubject","BudgetSubjectEdge","AuditEntryConnection","AuditEntryEdge","Estimate","BucketAmount","Viewer","Membership","JobConnection","JobEdge","AgentMemoryConnection","AgentMemoryEdge","Member","MessageTokens","ModelPricing","ModelModalities","ModelCost","ModelLongContextCost","Quota","QuotaPlan","BucketQuota","ResponseConnection","ResponseUsage","ResponseEdge","ResponseInputItems","Storage","UsageRecordConnection","UsageTokens","ClientIdentification","UsageRecordEdge","UsageSummaryRow","UsageLatency","ApiVersion","WebhookDeliveryConnection","WebhookDeliveryAttempt","WebhookDeliveryEdge","Mutation","DeleteAgentResult","ChatCompletionChoice","ChatMessage","ChatUsage","CreditsBreakdown","CreateApiKeyResult","RotateApiKeyResult","RevokeApiKeyResult","CreateClientTokenResult","EmbeddingList","Embedding","EmbeddingUsage","ImageEdit","EditedImage","ImageEditUsage","ImageGeneration","GeneratedImage","ImageUsage","CancelJobResult","DeleteKnowledgeResult","AddMemberResult","SignInLink","RemoveMemberResult","ChangePasswordResult","MessageUsage","MusicGeneration","GeneratedMusic","MusicUsage","RankedResult","RankedDocument","RerankUsage","SpeechGeneration","GeneratedSpeech","SpeechUsage","TranscriptionGeneration","Transcript","TranscriptSegment","TranscriptWord","TranscriptionUsage","VideoGeneration","GeneratedVideo","VideoUsage","DeleteWebhookResult","RecoverWebhookResult","Subscription","ChatChunkChoice","JobProgress","MessageEvent","ResponseEvent","ResponseProgress","AgentRunEvent"];
+export const VALUE_TYPES: readonly string[] = ["Query","AgentConnection","AgentEdge","PageInfo","AgentStep","AgentRunConnection","AgentRunEdge","KeyRate","BudgetSubjectConnection","BudgetSubject","BudgetSubjectEdge","AuditEntryConnection","AuditEntryEdge","Estimate","BucketAmount","Viewer","Membership","JobConnection","JobEdge","AgentMemoryConnection","AgentMemoryEdge","Member","MessageTokens","ModelPricing","ModelModalities","ModelCost","ModelLongContextCost","Quota","QuotaPlan","BucketQuota","ResponseConnection","ResponseUsage","ResponseEdge","ResponseInputItems","Storage","UsageRecordConnection","UsageTokens","ClientIdentification","UsageRecordEdge","UsageSummaryRow","UsageLatency","ApiVersion","WebhookDeliveryConnection","WebhookDeliveryAttempt","WebhookDeliveryEdge","Mutation","DeleteAgentResult","ChatCompletionChoice","ChatMessage","ChatUsage","CreditsBreakdown","CreateApiKeyResult","RotateApiKeyResult","RevokeApiKeyResult","CreateClientTokenResult","EmbeddingList","Embedding","EmbeddingUsage","ImageEdit","EditedImage","ImageEditUsage","ImageGeneration","GeneratedImage","ImageUsage","CancelJobResult","DeleteKnowledgeResult","AddMemberResult","SignInLink","RemoveMemberResult","ChangePasswordResult","MessageUsage","MusicGeneration","GeneratedMusic","MusicUsage","RankedResult","RankedDocument","RerankUsage","SpeechGeneration","GeneratedSpeech","SpeechUsage","TranscriptionGeneration","Transcript","TranscriptSegment","TranscriptWord","TranscriptionUsage","VideoGeneration","GeneratedVideo","VideoUsage","DeleteWebhookResult","RecoverWebhookResult","Subscription","ChatChunkChoice","JobProgress","MessageEvent","ResponseEvent","ResponseProgress","AgentRunEvent","UsageExportPiece"];
 
 export const PAGED_FIELDS: Readonly<Record<string, readonly string[]>> = {"agents":["templateCategory","includeTemplates"],"agentRuns":["status","agentId"],"budgetSubjects":["id"],"auditLog":["filter"],"jobs":["pending","tool"],"agentMemories":["user","agentId"],"responses":["status"],"usageRecords":["since","filter"],"webhookDeliveries":["status","webhookId"]};
 

@@ -34,7 +34,9 @@ function pages(
   const read = cache
     .inspectFields(parentKey)
     .filter((field) => field.fieldName === fieldName && listOf(field.arguments) === wanted);
-  const byStart = new Map(read.map((field) => [field.arguments?.['after'] ?? null, field]));
+  const byStart = new Map<unknown, (typeof read)[number]>(
+    read.map((field) => [field.arguments?.['after'] ?? null, field]),
+  );
   const found: unknown[] = [];
   for (let after: unknown = null; byStart.has(after);) {
     const page = cache.resolve(parentKey, byStart.get(after)?.fieldKey ?? '');
