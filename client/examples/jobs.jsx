@@ -11,7 +11,7 @@ export function Jobs() {
           <li key={job.id}>{`${job.createdAt} ${job.status}`}</li>
         ))}
       </ul>
-      {hasMore && <button onClick={loadMore}>Older</button>}
+      {hasMore && <button onClick={() => void loadMore()}>Older</button>}
     </>
   );
 }
