@@ -7,6 +7,7 @@ import {
   getNamedType,
   isEnumType,
   isInputObjectType,
+  isInterfaceType,
   isListType,
   isNonNullType,
   isObjectType,
@@ -62,13 +63,16 @@ function membersOf(fields, isInput, indent) {
     .join('\n');
 }
 
-/** The fields of an object that a document may select without asking anything. */
+const isEntity = (type) => isObjectType(type) && 'id' in type.getFields();
+
+/** The fields of an object that a document may select without asking anything. What an entity refers to is asked for by documents that want it. */
 function selectable(type, path) {
   return Object.values(type.getFields()).filter((field) => {
     if (field.name.startsWith('_') || field.deprecationReason != null) return false;
     if (field.args.some((arg) => isNonNullType(arg.type) && arg.defaultValue === undefined)) return false;
     const named = getNamedType(field.type);
     if (isScalarType(named) || isEnumType(named)) return true;
+    if (isEntity(type) && (isEntity(named) || isInterfaceType(named))) return false;
     return path.length < MAX_DEPTH && !path.includes(named.name) && !(path.length > 0 && isPage(field.type));
   });
 }

@@ -7,7 +7,8 @@ import type { RequestOptions, Transport, TransportOptions } from './transport.js
 import type { PenstockError } from './fault.js';
 
 type VariablesOf<O> = O extends Operation<infer Variables, unknown> ? Variables : never;
-type FieldOf<O> = O extends Operation<never, infer Answer> ? Answer[keyof Answer] : never;
+/** A root field is null only beside an error, which is thrown. */
+type FieldOf<O> = O extends Operation<never, infer Answer> ? NonNullable<Answer[keyof Answer]> : never;
 /** Variables may be left out where all of them may. */
 type Given<V> = {} extends V ? [variables?: V] : [variables: V];
 

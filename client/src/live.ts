@@ -5,7 +5,7 @@ import { toFault } from './fault.js';
 import type { PenstockError } from './fault.js';
 import type { Transport } from './transport.js';
 
-type FieldOf<O> = O extends Operation<never, infer Answer> ? Answer[keyof Answer] : never;
+type FieldOf<O> = O extends Operation<never, infer Answer> ? NonNullable<Answer[keyof Answer]> : never;
 
 /** A job as the server shows it. */
 export type Job = FieldOf<(typeof queries)['job']>;

@@ -21,11 +21,17 @@ export type ActorKind = 'person' | 'key' | 'operator' | 'system';
 
 export type AuditAction = 'organization_created' | 'plan_changed' | 'subscription_cancelled' | 'quota_topped_up' | 'quota_set' | 'key_created' | 'key_updated' | 'key_rotated' | 'key_revoked' | 'member_added' | 'member_role_changed' | 'member_removed' | 'sign_in_link_created' | 'password_set' | 'password_changed' | 'webhook_created' | 'webhook_updated' | 'webhook_deleted' | 'webhook_secret_rotated' | 'webhook_recovered' | 'webhook_disabled' | 'budget_created' | 'budget_updated' | 'budget_deleted' | 'agent_published' | 'agent_unpublished' | 'dead_letters_replayed' | 'database_migrated' | 'topics_created' | 'usage_rebuilt';
 
+export type ModelTier = 'basic' | 'standard' | 'powerful' | 'fast' | 'premium';
+
 export type BucketName = 'credits' | 'chat_tokens' | 'image_generations' | 'image_edits' | 'video_seconds' | 'stt_seconds' | 'tts_chars' | 'music_tracks' | 'agent_runs';
+
+export type EmbeddingEncoding = 'float' | 'base64';
 
 export type ImageStyle = 'vivid' | 'natural';
 
 export type ImageResponseFormat = 'url' | 'b64_json';
+
+export type ImageEditOperation = 'inpainting' | 'outpainting' | 'backgroundRemoval' | 'backgroundReplace' | 'objectRemoval' | 'superResolution' | 'faceEnhancement' | 'colorization' | 'styleTransfer';
 
 export type EditDirection = 'left' | 'right' | 'top' | 'bottom' | 'all';
 
@@ -43,19 +49,27 @@ export type VideoMode = 'text_to_video' | 'image_to_video' | 'video_to_video';
 
 export type PlanCode = 'free' | 'pro_monthly' | 'business_monthly' | 'cli_pro' | 'cli_team';
 
-export type MemberRole = 'owner' | 'admin' | 'member' | 'viewer';
+export type PenstockRole = 'owner' | 'admin' | 'member' | 'viewer';
 
 export type JobTool = 'image' | 'image_edit' | 'video' | 'music' | 'tts' | 'stt';
 
 export type JobStatus = 'pending' | 'processing' | 'completed' | 'failed' | 'cancelled';
 
-export type ModelTier = 'basic' | 'standard' | 'powerful' | 'fast' | 'premium';
+export type MediaFormat = 'png' | 'jpeg' | 'webp' | 'mp3' | 'wav' | 'opus' | 'aac' | 'flac' | 'pcm' | 'json' | 'text' | 'srt' | 'vtt';
 
-export type KnowledgeStatus = 'pending' | 'processing' | 'completed' | 'failed';
+export type JobMode = 'text_to_video' | 'image_to_video' | 'video_to_video' | 'text_to_music' | 'audio_to_audio';
 
 export type ModelType = 'chat' | 'embedding' | 'rerank' | 'image' | 'image_edit' | 'video' | 'music' | 'tts' | 'stt';
 
-export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
+export type JobSort = 'newest' | 'oldest';
+
+export type KnowledgeStatus = 'pending' | 'processing' | 'completed' | 'failed';
+
+export type QuotaPlanKind = 'free' | 'recurring';
+
+export type ModelResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
+
+export type UsageState = 'reserved' | 'settled' | 'released';
 
 export type OperationStatus = 'succeeded' | 'failed' | 'cancelled';
 
@@ -63,7 +77,17 @@ export type UsageDimension = 'model' | 'provider' | 'key' | 'endUser' | 'operati
 
 export type UsageInterval = 'hour' | 'day' | 'month';
 
+export type WebhookFormat = 'json' | 'slack';
+
 export type WebhookDeliveryStatus = 'pending' | 'succeeded' | 'failed';
+
+export type RunAttachmentType = 'image' | 'document';
+
+export type RunMessageRole = 'user' | 'assistant';
+
+export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+
+export type AgentRunEventType = 'start' | 'step' | 'done' | 'error';
 
 export type UsageExportFormat = 'csv' | 'jsonl';
 
@@ -210,8 +234,8 @@ export interface CreateEmbeddingsInput {
   model?: string | null | undefined;
   /** Length of each vector; default: the model's own. */
   dimensions?: number | null | undefined;
-  /** `float`, or `base64` of little-endian float32. */
-  encodingFormat?: string | null | undefined;
+  /** Default `float`. */
+  encodingFormat?: EmbeddingEncoding | null | undefined;
   /** An id of the caller's end user. */
   user?: string | null | undefined;
 }
@@ -240,8 +264,8 @@ export interface GenerateImageInput {
 export interface EditImageInput {
   /** URL, data: URL or base64 of a JPEG, PNG or WebP image, up to 20 MB. */
   image: string;
-  /** inpainting, outpainting, backgroundRemoval, backgroundReplace, objectRemoval, superResolution, faceEnhancement, colorization or styleTransfer. */
-  operation: string;
+  /** What is done to the image. */
+  operation: ImageEditOperation;
   /** Id of a model for image edits. Default: the operation's default model. */
   model?: string | null | undefined;
   /** How much to change: 0 to 1, default 0.95. */
@@ -361,7 +385,26 @@ export interface GenerateVideoInput {
   loop?: boolean | null | undefined;
 }
 
-export interface MessageInput {
+export interface JobFilter {
+  /** What they make. */
+  tools?: readonly (JobTool)[] | null | undefined;
+  /** Their statuses. */
+  statuses?: readonly (JobStatus)[] | null | undefined;
+  /** Ids of their models. */
+  models?: readonly (string)[] | null | undefined;
+  /** Ids of the API keys that made them. */
+  keyIds?: readonly (string)[] | null | undefined;
+  /** End users that they were made for. */
+  endUsers?: readonly (string)[] | null | undefined;
+  /** A part of the prompt, or of the text that is spoken; at most 200 characters, in any case. */
+  prompt?: string | null | undefined;
+  /** Made at this time or later. */
+  since?: string | null | undefined;
+  /** Made before this time. */
+  until?: string | null | undefined;
+}
+
+export interface ModelMessageInput {
   /** Id of a chat model; default: see `models(type: chat)`. */
   model?: string | null | undefined;
   /** The conversation: messages of the convention. */
@@ -497,8 +540,8 @@ export interface RunAgentInput {
 }
 
 export interface RunAttachmentInput {
-  /** `image` or `document`. */
-  type: string;
+  /** What it is. */
+  type: RunAttachmentType;
   /** An http(s) or `data:` URL, or base64. */
   url: string;
   /** Its file name, which the model sees. */
@@ -506,8 +549,8 @@ export interface RunAttachmentInput {
 }
 
 export interface RunHistoryMessageInput {
-  /** `user` or `assistant`. */
-  role: string;
+  /** Who wrote it. */
+  role: RunMessageRole;
   /** The text of the message. */
   content: string;
 }
@@ -611,14 +654,14 @@ export interface UploadKnowledgeInput {
   content: string;
 }
 
-export interface AddMemberInput {
+export interface AddPenstockMemberInput {
   /** The person's e-mail address. */
   email: string;
   /** The role of the person. Default member. */
-  role?: MemberRole | null | undefined;
+  role?: PenstockRole | null | undefined;
 }
 
-export interface ChangePasswordInput {
+export interface ChangePenstockPasswordInput {
   /** The current password. */
   currentPassword: string;
   /** 12 to 200 characters. */
@@ -632,7 +675,7 @@ export interface CreateModerationInput {
   model?: string | null | undefined;
 }
 
-export interface ResponseInput {
+export interface ModelResponseInput {
   /** Id of a chat model; default: see `models(type: chat)`. */
   model?: string | null | undefined;
   /** A text, or items of the convention. */
@@ -682,6 +725,8 @@ export interface CreateWebhookInput {
   events: readonly (string)[];
   /** Default true. */
   enabled?: boolean | null | undefined;
+  /** The body of a delivery. Default json. */
+  format?: WebhookFormat | null | undefined;
   /** At most 20 names and values. */
   customHeaders?: unknown | null | undefined;
 }
@@ -695,6 +740,8 @@ export interface UpdateWebhookInput {
   events?: readonly (string)[] | null | undefined;
   /** Whether events are sent. */
   enabled?: boolean | null | undefined;
+  /** The body of a delivery. */
+  format?: WebhookFormat | null | undefined;
   /** At most 20 names and values; they replace the old ones. */
   customHeaders?: unknown | null | undefined;
 }
@@ -705,9 +752,9 @@ export interface RotateWebhookSecretInput {
 }
 
 export interface RecoverWebhookInput {
-  /** ISO 8601. */
+  /** From when on. */
   since: string;
-  /** ISO 8601; default now. */
+  /** Until when; default now. */
   until?: string | null | undefined;
 }
 
@@ -718,19 +765,19 @@ export const queries = {
     after?: string | null | undefined;
     /** 1 to 100. */
     first?: number | null | undefined;
-    /** Only templates of this category: research, content, coding, analysis, support or productivity. */
-    templateCategory?: string | null | undefined;
+    /** Only templates of this category. */
+    templateCategory?: AgentTemplateCategory | null | undefined;
     /** Also list the templates. */
     includeTemplates?: boolean | null | undefined;
-  }, { agents: { nodes: ({ id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; })[]; edges: ({ cursor: string; node: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } }>(
+  }, { agents: { nodes: ({ id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; })[]; edges: ({ cursor: string; node: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } | null }>(
     'agents',
-    "query ($after: String, $first: Int, $templateCategory: String, $includeTemplates: Boolean) { agents(after: $after, first: $first, templateCategory: $templateCategory, includeTemplates: $includeTemplates) { nodes { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } edges { cursor node { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
+    "query ($after: String, $first: Int, $templateCategory: AgentTemplateCategory, $includeTemplates: Boolean) { agents(after: $after, first: $first, templateCategory: $templateCategory, includeTemplates: $includeTemplates) { nodes { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } edges { cursor node { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
   ),
   /** One agent: an agent of the organisation, a template or a public agent. */
   agent: operation<{
     /** Id of the agent. */
     id: string;
-  }, { agent: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; } }>(
+  }, { agent: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; } | null }>(
     'agent',
     "query ($id: ID!) { agent(id: $id) { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } }",
   ),
@@ -740,7 +787,7 @@ export const queries = {
     agentId?: string | null | undefined;
     /** Id of the run. */
     id: string;
-  }, { agentRun: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; } }>(
+  }, { agentRun: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; } | null }>(
     'agentRun',
     "query ($agentId: ID, $id: ID!) { agentRun(agentId: $agentId, id: $id) { id agentId sessionId status input output errorMessage totalSteps tokensUsed creditsUsed durationMs createdAt completedAt steps { stepNumber stepType content toolName toolInput toolOutput } } }",
   ),
@@ -754,7 +801,7 @@ export const queries = {
     status?: AgentRunStatus | null | undefined;
     /** Id of the agent. */
     agentId: string;
-  }, { agentRuns: { nodes: ({ id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; })[]; edges: ({ cursor: string; node: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } }>(
+  }, { agentRuns: { nodes: ({ id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; })[]; edges: ({ cursor: string; node: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } | null }>(
     'agentRuns',
     "query ($after: String, $first: Int, $status: AgentRunStatus, $agentId: ID!) { agentRuns(after: $after, first: $first, status: $status, agentId: $agentId) { nodes { id agentId sessionId status input output errorMessage totalSteps tokensUsed creditsUsed durationMs createdAt completedAt steps { stepNumber stepType content toolName toolInput toolOutput } } edges { cursor node { id agentId sessionId status input output errorMessage totalSteps tokensUsed creditsUsed durationMs createdAt completedAt steps { stepNumber stepType content toolName toolInput toolOutput } } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
   ),
@@ -762,12 +809,12 @@ export const queries = {
   apiKeys: operation<{
     /** Only keys that this e-mail address or the `command line` created. The person may have left the organisation since. */
     createdBy?: string | null | undefined;
-  }, { apiKeys: ({ id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; })[] }>(
+  }, { apiKeys: ({ id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; })[] | null }>(
     'apiKeys',
     "query ($createdBy: String) { apiKeys(createdBy: $createdBy) { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags } }",
   ),
   /** The organisation's budgets, in the order in which they are checked. */
-  budgets: operation<{}, { budgets: ({ id: string; name: string; scope: BudgetScope; subject: string | null; unit: BudgetUnit; limit: string; period: BudgetPeriod; countsFrom: string; resetsAt: string | null; spent: string; reserved: string; remaining: string | null; hard: boolean; thresholds: (number)[]; })[] }>(
+  budgets: operation<{}, { budgets: ({ id: string; name: string; scope: BudgetScope; subject: string | null; unit: BudgetUnit; limit: string; period: BudgetPeriod; countsFrom: string; resetsAt: string | null; spent: string; reserved: string; remaining: string | null; hard: boolean; thresholds: (number)[]; })[] | null }>(
     'budgets',
     "query { budgets { id name scope subject unit limit period countsFrom resetsAt spent reserved remaining hard thresholds } }",
   ),
@@ -779,7 +826,7 @@ export const queries = {
     first?: number | null | undefined;
     /** Id of the budget. */
     id: string;
-  }, { budgetSubjects: { nodes: ({ subject: string | null; spent: string; reserved: string; remaining: string; })[]; edges: ({ cursor: string; node: { subject: string | null; spent: string; reserved: string; remaining: string; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } }>(
+  }, { budgetSubjects: { nodes: ({ subject: string | null; spent: string; reserved: string; remaining: string; })[]; edges: ({ cursor: string; node: { subject: string | null; spent: string; reserved: string; remaining: string; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } | null }>(
     'budgetSubjects',
     "query ($after: String, $first: Int, $id: ID!) { budgetSubjects(after: $after, first: $first, id: $id) { nodes { subject spent reserved remaining } edges { cursor node { subject spent reserved remaining } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
   ),
@@ -791,27 +838,27 @@ export const queries = {
     first?: number | null | undefined;
     /** Default: all entries. */
     filter?: AuditLogFilter | null | undefined;
-  }, { auditLog: { nodes: ({ id: string; at: string; actor: { kind: ActorKind; id: string | null; name: string | null; }; address: string | null; action: AuditAction; subject: { id: string | null; name: string | null; }; before: unknown | null; after: unknown | null; })[]; edges: ({ cursor: string; node: { id: string; at: string; actor: { kind: ActorKind; id: string | null; name: string | null; }; address: string | null; action: AuditAction; subject: { id: string | null; name: string | null; }; before: unknown | null; after: unknown | null; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } }>(
+  }, { auditLog: { nodes: ({ id: string; at: string; address: string | null; action: AuditAction; before: unknown | null; after: unknown | null; })[]; edges: ({ cursor: string; node: { id: string; at: string; address: string | null; action: AuditAction; before: unknown | null; after: unknown | null; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } | null }>(
     'auditLog',
-    "query ($after: String, $first: Int, $filter: AuditLogFilter) { auditLog(after: $after, first: $first, filter: $filter) { nodes { id at actor { kind id name } address action subject { id name } before after } edges { cursor node { id at actor { kind id name } address action subject { id name } before after } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
+    "query ($after: String, $first: Int, $filter: AuditLogFilter) { auditLog(after: $after, first: $first, filter: $filter) { nodes { id at address action before after } edges { cursor node { id at address action before after } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
   ),
   /** The price of a call. The call itself is not made. */
   estimate: operation<{
     /** The call whose price is wanted. */
     input: EstimateInput;
-  }, { estimate: { model: string; modelTier: string; amounts: ({ bucket: BucketName; amount: number; })[]; } }>(
+  }, { estimate: { model: string; modelTier: ModelTier; amounts: ({ bucket: BucketName; amount: number; })[]; } | null }>(
     'estimate',
     "query ($input: EstimateInput!) { estimate(input: $input) { model modelTier amounts { bucket amount } } }",
   ),
   /** The API key or the session that makes the request. */
-  viewer: operation<{}, { viewer: { keyId: string; keyName: string; userId: string; scopes: (KeyScope)[]; expiresAt: string | null; organization: { id: string; name: string; planCode: PlanCode; entitled: boolean; }; person: { id: string; email: string; memberships: ({ organizationId: string; organizationName: string; role: MemberRole; })[]; } | null; role: MemberRole | null; } }>(
-    'viewer',
-    "query { viewer { keyId keyName userId scopes expiresAt organization { id name planCode entitled } person { id email memberships { organizationId organizationName role } } role } }",
+  caller: operation<{}, { caller: { keyId: string; keyName: string; userId: string; scopes: (KeyScope)[]; expiresAt: string | null; organization: { id: string; name: string; planCode: PlanCode; entitled: boolean; }; person: { id: string; email: string; memberships: ({ organizationId: string; organizationName: string; role: PenstockRole; })[]; } | null; role: PenstockRole | null; } | null }>(
+    'caller',
+    "query { caller { keyId keyName userId scopes expiresAt organization { id name planCode entitled } person { id email memberships { organizationId organizationName role } } role } }",
   ),
   /** The organisation of the API key or the session. */
-  organization: operation<{}, { organization: { id: string; name: string; planCode: PlanCode; entitled: boolean; } }>(
-    'organization',
-    "query { organization { id name planCode entitled } }",
+  penstockOrganization: operation<{}, { penstockOrganization: { id: string; name: string; planCode: PlanCode; entitled: boolean; } | null }>(
+    'penstockOrganization',
+    "query { penstockOrganization { id name planCode entitled } }",
   ),
   /** One job. With `poll` the answer waits up to 30 seconds for the job to finish. */
   job: operation<{
@@ -819,29 +866,37 @@ export const queries = {
     poll?: boolean | null | undefined;
     /** Id of the job. */
     id: string;
-  }, { job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; } }>(
+  }, { job: { id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; } | null }>(
     'job',
-    "query ($poll: Boolean, $id: ID!) { job(poll: $poll, id: $id) { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } }",
+    "query ($poll: Boolean, $id: ID!) { job(poll: $poll, id: $id) { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } }",
   ),
   /** The organisation's jobs, newest first. */
   jobs: operation<{
+    /** `startCursor` of a page: the page ends before that item. */
+    before?: string | null | undefined;
+    /** 1 to 100: so many before `before`, or of the end. */
+    last?: number | null | undefined;
     /** `nextCursor` of the previous page: the page starts after that item. */
     after?: string | null | undefined;
     /** 1 to 100. */
     first?: number | null | undefined;
+    /** Default: the newest first. */
+    sort?: JobSort | undefined;
+    /** Default: all jobs. */
+    filter?: JobFilter | null | undefined;
     /** Only jobs that are not finished. */
     pending?: boolean | null | undefined;
     /** Only jobs of one kind. */
     tool?: JobTool | null | undefined;
-  }, { jobs: { nodes: ({ id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; })[]; edges: ({ cursor: string; node: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } }>(
+  }, { jobs: { nodes: ({ id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; })[]; edges: ({ cursor: string; node: { id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; totalCount: number; } | null }>(
     'jobs',
-    "query ($after: String, $first: Int, $pending: Boolean, $tool: JobTool) { jobs(after: $after, first: $first, pending: $pending, tool: $tool) { nodes { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } edges { cursor node { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
+    "query ($before: String, $last: Int, $after: String, $first: Int, $sort: JobSort!, $filter: JobFilter, $pending: Boolean, $tool: JobTool) { jobs(before: $before, last: $last, after: $after, first: $first, sort: $sort, filter: $filter, pending: $pending, tool: $tool) { nodes { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } edges { cursor node { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker } language durationSeconds format content } } modelId } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor totalCount } }",
   ),
   /** An agent's knowledge files, newest first. */
   knowledgeFiles: operation<{
     /** Id of an agent of the organisation. */
     agentId: string;
-  }, { knowledgeFiles: ({ id: string; agentId: string; filename: string; contentType: string; sizeBytes: number; status: KnowledgeStatus; errorMessage: string | null; chunkCount: number; createdAt: string; updatedAt: string; })[] }>(
+  }, { knowledgeFiles: ({ id: string; agentId: string; filename: string; contentType: string; sizeBytes: number; status: KnowledgeStatus; errorMessage: string | null; chunkCount: number; createdAt: string; updatedAt: string; })[] | null }>(
     'knowledgeFiles',
     "query ($agentId: ID!) { knowledgeFiles(agentId: $agentId) { id agentId filename contentType sizeBytes status errorMessage chunkCount createdAt updatedAt } }",
   ),
@@ -851,7 +906,7 @@ export const queries = {
     id: string;
     /** Id of its agent. */
     agentId: string;
-  }, { knowledgeFile: { id: string; agentId: string; filename: string; contentType: string; sizeBytes: number; status: KnowledgeStatus; errorMessage: string | null; chunkCount: number; createdAt: string; updatedAt: string; } }>(
+  }, { knowledgeFile: { id: string; agentId: string; filename: string; contentType: string; sizeBytes: number; status: KnowledgeStatus; errorMessage: string | null; chunkCount: number; createdAt: string; updatedAt: string; } | null }>(
     'knowledgeFile',
     "query ($id: ID!, $agentId: ID!) { knowledgeFile(id: $id, agentId: $agentId) { id agentId filename contentType sizeBytes status errorMessage chunkCount createdAt updatedAt } }",
   ),
@@ -865,22 +920,22 @@ export const queries = {
     user?: string | null | undefined;
     /** Id of the agent. */
     agentId: string;
-  }, { agentMemories: { nodes: ({ id: string; agentId: string; endUser: string | null; content: string; createdAt: string; })[]; edges: ({ cursor: string; node: { id: string; agentId: string; endUser: string | null; content: string; createdAt: string; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } }>(
+  }, { agentMemories: { nodes: ({ id: string; agentId: string; endUser: string | null; content: string; createdAt: string; })[]; edges: ({ cursor: string; node: { id: string; agentId: string; endUser: string | null; content: string; createdAt: string; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } | null }>(
     'agentMemories',
     "query ($after: String, $first: Int, $user: String, $agentId: ID!) { agentMemories(after: $after, first: $first, user: $user, agentId: $agentId) { nodes { id agentId endUser content createdAt } edges { cursor node { id agentId endUser content createdAt } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
   ),
   /** The organisation's members, in the order in which they joined. */
-  members: operation<{}, { members: ({ userId: string; email: string; role: MemberRole; createdAt: string; active: boolean; })[] }>(
-    'members',
-    "query { members { userId email role createdAt active } }",
+  penstockMembers: operation<{}, { penstockMembers: ({ userId: string; email: string; role: PenstockRole; createdAt: string; active: boolean; })[] | null }>(
+    'penstockMembers',
+    "query { penstockMembers { userId email role createdAt active } }",
   ),
   /** How many tokens the input of a message has. Nothing is charged. */
-  messageTokens: operation<{
+  modelMessageTokens: operation<{
     /** What would be answered. */
-    input: MessageInput;
-  }, { messageTokens: { inputTokens: number; } }>(
-    'messageTokens',
-    "query ($input: MessageInput!) { messageTokens(input: $input) { inputTokens } }",
+    input: ModelMessageInput;
+  }, { modelMessageTokens: { inputTokens: number; } | null }>(
+    'modelMessageTokens',
+    "query ($input: ModelMessageInput!) { modelMessageTokens(input: $input) { inputTokens } }",
   ),
   /** The catalogue, with prices and availability. */
   models: operation<{
@@ -892,12 +947,12 @@ export const queries = {
     provider?: string | null | undefined;
     /** Only models of one type. */
     type?: ModelType | null | undefined;
-  }, { models: ({ id: string; object: string; created: number; ownedBy: string; name: string; provider: string; type: ModelType; tier: ModelTier; multiplier: number; pricing: { unit: string; bucket: BucketName; amount: number; credits: number; }; contextWindow: number | null; maxOutputTokens: number | null; modalities: { input: (string)[]; output: (string)[]; }; default: boolean; available: boolean; cost: ({ input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; from: string; image: string | null; edit: string | null; second: string | null; track: string | null; character: string | null; search: string | null; longContext: { input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; above: number; } | null; })[]; })[] }>(
+  }, { models: ({ id: string; object: string; created: number; ownedBy: string; name: string; provider: string; type: ModelType; tier: ModelTier; multiplier: number; pricing: { unit: string; bucket: BucketName; amount: number; credits: number; }; contextWindow: number | null; maxOutputTokens: number | null; modalities: { input: (string)[]; output: (string)[]; }; default: boolean; available: boolean; cost: ({ input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; from: string; image: string | null; edit: string | null; second: string | null; track: string | null; character: string | null; search: string | null; longContext: { input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; above: number; } | null; })[]; })[] | null }>(
     'models',
     "query ($available: Boolean, $tier: ModelTier, $provider: String, $type: ModelType) { models(available: $available, tier: $tier, provider: $provider, type: $type) { id object created ownedBy name provider type tier multiplier pricing { unit bucket amount credits } contextWindow maxOutputTokens modalities { input output } default available cost { input cachedInput cacheWrite output reasoning from image edit second track character search longContext { input cachedInput cacheWrite output reasoning above } } } }",
   ),
   /** What the key may call: the available models of its scopes and of the tiers that its plan allows, and the aliases of these, each under its own id. */
-  callableModels: operation<{}, { callableModels: ({ id: string; object: string; created: number; ownedBy: string; name: string; provider: string; type: ModelType; tier: ModelTier; multiplier: number; pricing: { unit: string; bucket: BucketName; amount: number; credits: number; }; contextWindow: number | null; maxOutputTokens: number | null; modalities: { input: (string)[]; output: (string)[]; }; default: boolean; available: boolean; cost: ({ input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; from: string; image: string | null; edit: string | null; second: string | null; track: string | null; character: string | null; search: string | null; longContext: { input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; above: number; } | null; })[]; })[] }>(
+  callableModels: operation<{}, { callableModels: ({ id: string; object: string; created: number; ownedBy: string; name: string; provider: string; type: ModelType; tier: ModelTier; multiplier: number; pricing: { unit: string; bucket: BucketName; amount: number; credits: number; }; contextWindow: number | null; maxOutputTokens: number | null; modalities: { input: (string)[]; output: (string)[]; }; default: boolean; available: boolean; cost: ({ input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; from: string; image: string | null; edit: string | null; second: string | null; track: string | null; character: string | null; search: string | null; longContext: { input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; above: number; } | null; })[]; })[] | null }>(
     'callableModels',
     "query { callableModels { id object created ownedBy name provider type tier multiplier pricing { unit bucket amount credits } contextWindow maxOutputTokens modalities { input output } default available cost { input cachedInput cacheWrite output reasoning from image edit second track character search longContext { input cachedInput cacheWrite output reasoning above } } } }",
   ),
@@ -905,12 +960,12 @@ export const queries = {
   model: operation<{
     /** Its id, `<provider>/<name>`. */
     id: string;
-  }, { model: { id: string; object: string; created: number; ownedBy: string; name: string; provider: string; type: ModelType; tier: ModelTier; multiplier: number; pricing: { unit: string; bucket: BucketName; amount: number; credits: number; }; contextWindow: number | null; maxOutputTokens: number | null; modalities: { input: (string)[]; output: (string)[]; }; default: boolean; available: boolean; cost: ({ input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; from: string; image: string | null; edit: string | null; second: string | null; track: string | null; character: string | null; search: string | null; longContext: { input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; above: number; } | null; })[]; } }>(
+  }, { model: { id: string; object: string; created: number; ownedBy: string; name: string; provider: string; type: ModelType; tier: ModelTier; multiplier: number; pricing: { unit: string; bucket: BucketName; amount: number; credits: number; }; contextWindow: number | null; maxOutputTokens: number | null; modalities: { input: (string)[]; output: (string)[]; }; default: boolean; available: boolean; cost: ({ input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; from: string; image: string | null; edit: string | null; second: string | null; track: string | null; character: string | null; search: string | null; longContext: { input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; above: number; } | null; })[]; } | null }>(
     'model',
     "query ($id: ID!) { model(id: $id) { id object created ownedBy name provider type tier multiplier pricing { unit bucket amount credits } contextWindow maxOutputTokens modalities { input output } default available cost { input cachedInput cacheWrite output reasoning from image edit second track character search longContext { input cachedInput cacheWrite output reasoning above } } } }",
   ),
   /** What the organisation may still use in the current period of its plan. */
-  quota: operation<{}, { quota: { orgId: string; plan: { code: PlanCode; name: string; kind: string; entitled: boolean; periodEnd: string; }; quotas: ({ bucket: BucketName; remaining: number; limit: number; used: number; usagePercent: number; })[]; } }>(
+  quota: operation<{}, { quota: { orgId: string; plan: { code: PlanCode; name: string; kind: QuotaPlanKind; entitled: boolean; periodEnd: string; }; quotas: ({ bucket: BucketName; remaining: number; limit: number; used: number; usagePercent: number; })[]; } | null }>(
     'quota',
     "query { quota { orgId plan { code name kind entitled periodEnd } quotas { bucket remaining limit used usagePercent } } }",
   ),
@@ -921,16 +976,16 @@ export const queries = {
     /** 1 to 100. */
     first?: number | null | undefined;
     /** Only responses in this state. */
-    status?: ResponseStatus | null | undefined;
-  }, { responses: { nodes: ({ id: string; status: ResponseStatus; createdAt: string; model: string; modelTier: string; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; })[]; edges: ({ cursor: string; node: { id: string; status: ResponseStatus; createdAt: string; model: string; modelTier: string; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } }>(
+    status?: ModelResponseStatus | null | undefined;
+  }, { responses: { nodes: ({ id: string; status: ModelResponseStatus; createdAt: string; model: string; modelTier: ModelTier; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; })[]; edges: ({ cursor: string; node: { id: string; status: ModelResponseStatus; createdAt: string; model: string; modelTier: ModelTier; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } | null }>(
     'responses',
-    "query ($after: String, $first: Int, $status: ResponseStatus) { responses(after: $after, first: $first, status: $status) { nodes { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } edges { cursor node { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
+    "query ($after: String, $first: Int, $status: ModelResponseStatus) { responses(after: $after, first: $first, status: $status) { nodes { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } edges { cursor node { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
   ),
   /** A stored response. */
   response: operation<{
     /** Its id. */
     id: string;
-  }, { response: { id: string; status: ResponseStatus; createdAt: string; model: string; modelTier: string; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } }>(
+  }, { response: { id: string; status: ModelResponseStatus; createdAt: string; model: string; modelTier: ModelTier; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } | null }>(
     'response',
     "query ($id: ID!) { response(id: $id) { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } }",
   ),
@@ -944,14 +999,14 @@ export const queries = {
     first?: number | null | undefined;
     /** The response's id. */
     id: string;
-  }, { responseInputItems: { items: unknown; hasMore: boolean; } }>(
+  }, { responseInputItems: { items: unknown; hasMore: boolean; } | null }>(
     'responseInputItems',
-    "query ($order: String, $after: ID, $first: Int, $id: ID!) { responseInputItems(order: $order, after: $after, first: $first, id: $id) { items hasMore } }",
+    "query ($order: ItemOrder, $after: ID, $first: Int, $id: ID!) { responseInputItems(order: $order, after: $after, first: $first, id: $id) { items hasMore } }",
   ),
   /** The storage that the organisation uses, and its limit. */
-  storage: operation<{}, { storage: { usedBytes: number; limitBytes: number; files: number; fileBytes: number; answers: number; answerBytes: number; } }>(
-    'storage',
-    "query { storage { usedBytes limitBytes files fileBytes answers answerBytes } }",
+  penstockStorage: operation<{}, { penstockStorage: { usedBytes: number; limitBytes: number; files: number; fileBytes: number; answers: number; answerBytes: number; } | null }>(
+    'penstockStorage',
+    "query { penstockStorage { usedBytes limitBytes files fileBytes answers answerBytes } }",
   ),
   /** The organisation's metered operations, newest first. */
   usageRecords: operation<{
@@ -963,9 +1018,9 @@ export const queries = {
     since?: string | null | undefined;
     /** Default: all operations. */
     filter?: UsageRecordFilter | null | undefined;
-  }, { usageRecords: { nodes: ({ id: string; operation: string; state: string; requestId: string | null; jobId: string | null; runId: string | null; keyId: string | null; parentRunId: string | null; endUser: string | null; tags: (string)[]; model: string | null; answeredModel: string | null; provider: string | null; upstreamId: string | null; status: OperationStatus | null; errorCode: string | null; latencyMs: number | null; firstTokenMs: number | null; tokens: { input: number; cachedInput: number; cacheWrite: number; output: number; reasoning: number; } | null; costUsd: string | null; costVersion: string | null; client: { serviceClient: string | null; clientName: string | null; userAgent: string | null; }; amounts: ({ bucket: BucketName; amount: number; })[]; granted: ({ bucket: BucketName; amount: number; })[]; createdAt: string; settledAt: string | null; sequence: number | null; key: { id: string; name: string; prefix: string; revokedAt: string | null; } | null; job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; } | null; run: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; } | null; response: { id: string; status: ResponseStatus; createdAt: string; model: string; modelTier: string; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } | null; })[]; edges: ({ cursor: string; node: { id: string; operation: string; state: string; requestId: string | null; jobId: string | null; runId: string | null; keyId: string | null; parentRunId: string | null; endUser: string | null; tags: (string)[]; model: string | null; answeredModel: string | null; provider: string | null; upstreamId: string | null; status: OperationStatus | null; errorCode: string | null; latencyMs: number | null; firstTokenMs: number | null; tokens: { input: number; cachedInput: number; cacheWrite: number; output: number; reasoning: number; } | null; costUsd: string | null; costVersion: string | null; client: { serviceClient: string | null; clientName: string | null; userAgent: string | null; }; amounts: ({ bucket: BucketName; amount: number; })[]; granted: ({ bucket: BucketName; amount: number; })[]; createdAt: string; settledAt: string | null; sequence: number | null; key: { id: string; name: string; prefix: string; revokedAt: string | null; } | null; job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; } | null; run: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; } | null; response: { id: string; status: ResponseStatus; createdAt: string; model: string; modelTier: string; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } | null; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; totalCount: number; } }>(
+  }, { usageRecords: { nodes: ({ id: string; operation: string; state: UsageState; requestId: string | null; jobId: string | null; runId: string | null; keyId: string | null; parentRunId: string | null; endUser: string | null; tags: (string)[]; model: string | null; answeredModel: string | null; provider: string | null; upstreamId: string | null; status: OperationStatus | null; errorCode: string | null; latencyMs: number | null; firstTokenMs: number | null; tokens: { input: number; cachedInput: number; cacheWrite: number; output: number; reasoning: number; } | null; costUsd: string | null; costVersion: string | null; client: { serviceClient: string | null; clientName: string | null; userAgent: string | null; }; amounts: ({ bucket: BucketName; amount: number; })[]; granted: ({ bucket: BucketName; amount: number; })[]; createdAt: string; settledAt: string | null; sequence: number | null; })[]; edges: ({ cursor: string; node: { id: string; operation: string; state: UsageState; requestId: string | null; jobId: string | null; runId: string | null; keyId: string | null; parentRunId: string | null; endUser: string | null; tags: (string)[]; model: string | null; answeredModel: string | null; provider: string | null; upstreamId: string | null; status: OperationStatus | null; errorCode: string | null; latencyMs: number | null; firstTokenMs: number | null; tokens: { input: number; cachedInput: number; cacheWrite: number; output: number; reasoning: number; } | null; costUsd: string | null; costVersion: string | null; client: { serviceClient: string | null; clientName: string | null; userAgent: string | null; }; amounts: ({ bucket: BucketName; amount: number; })[]; granted: ({ bucket: BucketName; amount: number; })[]; createdAt: string; settledAt: string | null; sequence: number | null; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; totalCount: number; } | null }>(
     'usageRecords',
-    "query ($after: String, $first: Int, $since: DateTimeISO, $filter: UsageRecordFilter) { usageRecords(after: $after, first: $first, since: $since, filter: $filter) { nodes { id operation state requestId jobId runId keyId parentRunId endUser tags model answeredModel provider upstreamId status errorCode latencyMs firstTokenMs tokens { input cachedInput cacheWrite output reasoning } costUsd costVersion client { serviceClient clientName userAgent } amounts { bucket amount } granted { bucket amount } createdAt settledAt sequence key { id name prefix revokedAt } job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } run { id agentId sessionId status input output errorMessage totalSteps tokensUsed creditsUsed durationMs createdAt completedAt steps { stepNumber stepType content toolName toolInput toolOutput } } response { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } } edges { cursor node { id operation state requestId jobId runId keyId parentRunId endUser tags model answeredModel provider upstreamId status errorCode latencyMs firstTokenMs tokens { input cachedInput cacheWrite output reasoning } costUsd costVersion client { serviceClient clientName userAgent } amounts { bucket amount } granted { bucket amount } createdAt settledAt sequence key { id name prefix revokedAt } job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } run { id agentId sessionId status input output errorMessage totalSteps tokensUsed creditsUsed durationMs createdAt completedAt steps { stepNumber stepType content toolName toolInput toolOutput } } response { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor totalCount } }",
+    "query ($after: String, $first: Int, $since: DateTime, $filter: UsageRecordFilter) { usageRecords(after: $after, first: $first, since: $since, filter: $filter) { nodes { id operation state requestId jobId runId keyId parentRunId endUser tags model answeredModel provider upstreamId status errorCode latencyMs firstTokenMs tokens { input cachedInput cacheWrite output reasoning } costUsd costVersion client { serviceClient clientName userAgent } amounts { bucket amount } granted { bucket amount } createdAt settledAt sequence } edges { cursor node { id operation state requestId jobId runId keyId parentRunId endUser tags model answeredModel provider upstreamId status errorCode latencyMs firstTokenMs tokens { input cachedInput cacheWrite output reasoning } costUsd costVersion client { serviceClient clientName userAgent } amounts { bucket amount } granted { bucket amount } createdAt settledAt sequence } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor totalCount } }",
   ),
   /** What was used, by intervals and at most two dimensions, a minute old at most. An operation belongs to the interval of its end. At most 10,000 rows, of intervals and values for which there is something. */
   usageSummary: operation<{
@@ -981,27 +1036,27 @@ export const queries = {
     until?: string | null | undefined;
     /** From this time on, cut down to a quarter of an hour. Default: 30 days before `until`. */
     since?: string | null | undefined;
-  }, { usageSummary: ({ start: string; model: string | null; provider: string | null; keyId: string | null; endUser: string | null; tag: string | null; operation: string | null; status: OperationStatus | null; requests: number; errors: number; tokens: { input: number; cachedInput: number; cacheWrite: number; output: number; reasoning: number; }; costUsd: string; unpriced: number; amounts: ({ bucket: BucketName; amount: number; })[]; latencyMs: { p50: number | null; p95: number | null; }; })[] }>(
+  }, { usageSummary: ({ start: string; model: string | null; provider: string | null; keyId: string | null; endUser: string | null; tag: string | null; operation: string | null; status: OperationStatus | null; requests: number; errors: number; tokens: { input: number; cachedInput: number; cacheWrite: number; output: number; reasoning: number; }; costUsd: string; unpriced: number; amounts: ({ bucket: BucketName; amount: number; })[]; latencyMs: { p50: number | null; p95: number | null; }; })[] | null }>(
     'usageSummary',
-    "query ($timeZone: String, $filter: UsageFilter, $groupBy: [UsageDimension!], $interval: UsageInterval!, $until: DateTimeISO, $since: DateTimeISO) { usageSummary(timeZone: $timeZone, filter: $filter, groupBy: $groupBy, interval: $interval, until: $until, since: $since) { start model provider keyId endUser tag operation status requests errors tokens { input cachedInput cacheWrite output reasoning } costUsd unpriced amounts { bucket amount } latencyMs { p50 p95 } } }",
+    "query ($timeZone: String, $filter: UsageFilter, $groupBy: [UsageDimension!], $interval: UsageInterval!, $until: DateTime, $since: DateTime) { usageSummary(timeZone: $timeZone, filter: $filter, groupBy: $groupBy, interval: $interval, until: $until, since: $since) { start model provider keyId endUser tag operation status requests errors tokens { input cachedInput cacheWrite output reasoning } costUsd unpriced amounts { bucket amount } latencyMs { p50 p95 } } }",
   ),
   /** The version of the API. */
-  version: operation<{}, { version: { api: string; } }>(
-    'version',
-    "query { version { api } }",
+  penstockVersion: operation<{}, { penstockVersion: { api: string; } | null }>(
+    'penstockVersion',
+    "query { penstockVersion { api } }",
   ),
   /** The organisation's webhooks, newest first. */
-  webhooks: operation<{}, { webhooks: ({ id: string; name: string; url: string; events: (string)[]; enabled: boolean; customHeaders: unknown; consecutiveFailures: number; disabledReason: string | null; lastDeliveryAt: string | null; createdAt: string; updatedAt: string; secret: string | null; })[] }>(
+  webhooks: operation<{}, { webhooks: ({ id: string; name: string; url: string; events: (string)[]; enabled: boolean; format: WebhookFormat; customHeaders: unknown; consecutiveFailures: number; disabledReason: string | null; lastDeliveryAt: string | null; createdAt: string; updatedAt: string; secret: string | null; })[] | null }>(
     'webhooks',
-    "query { webhooks { id name url events enabled customHeaders consecutiveFailures disabledReason lastDeliveryAt createdAt updatedAt secret } }",
+    "query { webhooks { id name url events enabled format customHeaders consecutiveFailures disabledReason lastDeliveryAt createdAt updatedAt secret } }",
   ),
   /** One webhook of the organisation. */
   webhook: operation<{
     /** Id of the webhook. */
     id: string;
-  }, { webhook: { id: string; name: string; url: string; events: (string)[]; enabled: boolean; customHeaders: unknown; consecutiveFailures: number; disabledReason: string | null; lastDeliveryAt: string | null; createdAt: string; updatedAt: string; secret: string | null; } }>(
+  }, { webhook: { id: string; name: string; url: string; events: (string)[]; enabled: boolean; format: WebhookFormat; customHeaders: unknown; consecutiveFailures: number; disabledReason: string | null; lastDeliveryAt: string | null; createdAt: string; updatedAt: string; secret: string | null; } | null }>(
     'webhook',
-    "query ($id: ID!) { webhook(id: $id) { id name url events enabled customHeaders consecutiveFailures disabledReason lastDeliveryAt createdAt updatedAt secret } }",
+    "query ($id: ID!) { webhook(id: $id) { id name url events enabled format customHeaders consecutiveFailures disabledReason lastDeliveryAt createdAt updatedAt secret } }",
   ),
   /** Deliveries of one webhook, newest first. */
   webhookDeliveries: operation<{
@@ -1013,7 +1068,7 @@ export const queries = {
     status?: WebhookDeliveryStatus | null | undefined;
     /** Id of the webhook. */
     webhookId: string;
-  }, { webhookDeliveries: { nodes: ({ id: string; webhookId: string; eventId: string; eventType: string; status: WebhookDeliveryStatus; attempts: ({ startedAt: string; durationMs: number; statusCode: number | null; error: string | null; responseBody: string | null; })[]; nextAttemptAt: string | null; createdAt: string; })[]; edges: ({ cursor: string; node: { id: string; webhookId: string; eventId: string; eventType: string; status: WebhookDeliveryStatus; attempts: ({ startedAt: string; durationMs: number; statusCode: number | null; error: string | null; responseBody: string | null; })[]; nextAttemptAt: string | null; createdAt: string; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } }>(
+  }, { webhookDeliveries: { nodes: ({ id: string; webhookId: string; eventId: string; eventType: string; status: WebhookDeliveryStatus; attempts: ({ startedAt: string; durationMs: number; statusCode: number | null; error: string | null; responseBody: string | null; })[]; nextAttemptAt: string | null; createdAt: string; })[]; edges: ({ cursor: string; node: { id: string; webhookId: string; eventId: string; eventType: string; status: WebhookDeliveryStatus; attempts: ({ startedAt: string; durationMs: number; statusCode: number | null; error: string | null; responseBody: string | null; })[]; nextAttemptAt: string | null; createdAt: string; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } | null }>(
     'webhookDeliveries',
     "query ($after: String, $first: Int, $status: WebhookDeliveryStatus, $webhookId: ID!) { webhookDeliveries(after: $after, first: $first, status: $status, webhookId: $webhookId) { nodes { id webhookId eventId eventType status attempts { startedAt durationMs statusCode error responseBody } nextAttemptAt createdAt } edges { cursor node { id webhookId eventId eventType status attempts { startedAt durationMs statusCode error responseBody } nextAttemptAt createdAt } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
   ),
@@ -1024,7 +1079,7 @@ export const mutations = {
   createAgent: operation<{
     /** The new agent. */
     input: CreateAgentInput;
-  }, { createAgent: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; } }>(
+  }, { createAgent: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; } | null }>(
     'createAgent',
     "mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } }",
   ),
@@ -1034,7 +1089,7 @@ export const mutations = {
     input: UpdateAgentInput;
     /** Id of the agent. */
     id: string;
-  }, { updateAgent: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; } }>(
+  }, { updateAgent: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; } | null }>(
     'updateAgent',
     "mutation ($input: UpdateAgentInput!, $id: ID!) { updateAgent(input: $input, id: $id) { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } }",
   ),
@@ -1042,7 +1097,7 @@ export const mutations = {
   deleteAgent: operation<{
     /** Id of the agent. */
     id: string;
-  }, { deleteAgent: { success: boolean; } }>(
+  }, { deleteAgent: { success: boolean; } | null }>(
     'deleteAgent',
     "mutation ($id: ID!) { deleteAgent(id: $id) { success } }",
   ),
@@ -1052,7 +1107,7 @@ export const mutations = {
     input?: DuplicateAgentInput | null | undefined;
     /** Id of the agent to copy. */
     id: string;
-  }, { duplicateAgent: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; } }>(
+  }, { duplicateAgent: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; } | null }>(
     'duplicateAgent',
     "mutation ($input: DuplicateAgentInput, $id: ID!) { duplicateAgent(input: $input, id: $id) { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } }",
   ),
@@ -1062,7 +1117,7 @@ export const mutations = {
     input: RunAgentInput;
     /** Id of the agent. */
     id: string;
-  }, { runAgent: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; } }>(
+  }, { runAgent: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; } | null }>(
     'runAgent',
     "mutation ($input: RunAgentInput!, $id: ID!) { runAgent(input: $input, id: $id) { id agentId sessionId status input output errorMessage totalSteps tokensUsed creditsUsed durationMs createdAt completedAt steps { stepNumber stepType content toolName toolInput toolOutput } } }",
   ),
@@ -1072,7 +1127,7 @@ export const mutations = {
     agentId?: string | null | undefined;
     /** Id of the run. */
     id: string;
-  }, { cancelAgentRun: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; } }>(
+  }, { cancelAgentRun: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; } | null }>(
     'cancelAgentRun',
     "mutation ($agentId: ID, $id: ID!) { cancelAgentRun(agentId: $agentId, id: $id) { id agentId sessionId status input output errorMessage totalSteps tokensUsed creditsUsed durationMs createdAt completedAt steps { stepNumber stepType content toolName toolInput toolOutput } } }",
   ),
@@ -1080,7 +1135,7 @@ export const mutations = {
   createChatCompletion: operation<{
     /** The conversation and its options. */
     input: ChatCompletionInput;
-  }, { createChatCompletion: { id: string; object: string; created: number; model: string; modelTier: string; choices: ({ index: number; message: { role: string | null; content: string | null; toolCalls: unknown | null; functionCall: unknown | null; }; finishReason: string | null; logprobs: unknown | null; })[]; usage: { promptTokens: number; completionTokens: number; totalTokens: number; creditsUsed: number; creditsBreakdown: { base: number; }; tokensRemainingEstimate: number; }; citations: (string)[] | null; } }>(
+  }, { createChatCompletion: { id: string; object: string; created: number; model: string; modelTier: ModelTier; choices: ({ index: number; message: { role: string | null; content: string | null; toolCalls: unknown | null; functionCall: unknown | null; }; finishReason: ChatFinishReason | null; logprobs: unknown | null; })[]; usage: { promptTokens: number; completionTokens: number; totalTokens: number; creditsUsed: number; creditsBreakdown: { base: number; }; tokensRemainingEstimate: number; }; citations: (string)[] | null; } | null }>(
     'createChatCompletion',
     "mutation ($input: ChatCompletionInput!) { createChatCompletion(input: $input) { id object created model modelTier choices { index message { role content toolCalls functionCall } finishReason logprobs } usage { promptTokens completionTokens totalTokens creditsUsed creditsBreakdown { base } tokensRemainingEstimate } citations } }",
   ),
@@ -1088,7 +1143,7 @@ export const mutations = {
   createApiKey: operation<{
     /** The name and the scopes of the key. */
     input: CreateApiKeyInput;
-  }, { createApiKey: { apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; }; key: string; } }>(
+  }, { createApiKey: { apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; }; key: string; } | null }>(
     'createApiKey',
     "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags } key } }",
   ),
@@ -1098,7 +1153,7 @@ export const mutations = {
     input: UpdateApiKeyInput;
     /** Id of the key. */
     id: string;
-  }, { updateApiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; } }>(
+  }, { updateApiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; } | null }>(
     'updateApiKey',
     "mutation ($input: UpdateApiKeyInput!, $id: ID!) { updateApiKey(input: $input, id: $id) { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags } }",
   ),
@@ -1108,7 +1163,7 @@ export const mutations = {
     overlapSeconds?: number | undefined;
     /** Id of the key. */
     id: string;
-  }, { rotateApiKey: { apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; }; key: string; } }>(
+  }, { rotateApiKey: { apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; }; key: string; } | null }>(
     'rotateApiKey',
     "mutation ($overlapSeconds: Int!, $id: ID!) { rotateApiKey(overlapSeconds: $overlapSeconds, id: $id) { apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags } key } }",
   ),
@@ -1116,7 +1171,7 @@ export const mutations = {
   revokeApiKey: operation<{
     /** Id of the key. */
     id: string;
-  }, { revokeApiKey: { success: boolean; apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; }; } }>(
+  }, { revokeApiKey: { success: boolean; apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; }; } | null }>(
     'revokeApiKey',
     "mutation ($id: ID!) { revokeApiKey(id: $id) { success apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags } } }",
   ),
@@ -1124,7 +1179,7 @@ export const mutations = {
   createBudget: operation<{
     /** The budget. */
     input: CreateBudgetInput;
-  }, { createBudget: { id: string; name: string; scope: BudgetScope; subject: string | null; unit: BudgetUnit; limit: string; period: BudgetPeriod; countsFrom: string; resetsAt: string | null; spent: string; reserved: string; remaining: string | null; hard: boolean; thresholds: (number)[]; } }>(
+  }, { createBudget: { id: string; name: string; scope: BudgetScope; subject: string | null; unit: BudgetUnit; limit: string; period: BudgetPeriod; countsFrom: string; resetsAt: string | null; spent: string; reserved: string; remaining: string | null; hard: boolean; thresholds: (number)[]; } | null }>(
     'createBudget',
     "mutation ($input: CreateBudgetInput!) { createBudget(input: $input) { id name scope subject unit limit period countsFrom resetsAt spent reserved remaining hard thresholds } }",
   ),
@@ -1134,7 +1189,7 @@ export const mutations = {
     input: UpdateBudgetInput;
     /** Id of the budget. */
     id: string;
-  }, { updateBudget: { id: string; name: string; scope: BudgetScope; subject: string | null; unit: BudgetUnit; limit: string; period: BudgetPeriod; countsFrom: string; resetsAt: string | null; spent: string; reserved: string; remaining: string | null; hard: boolean; thresholds: (number)[]; } }>(
+  }, { updateBudget: { id: string; name: string; scope: BudgetScope; subject: string | null; unit: BudgetUnit; limit: string; period: BudgetPeriod; countsFrom: string; resetsAt: string | null; spent: string; reserved: string; remaining: string | null; hard: boolean; thresholds: (number)[]; } | null }>(
     'updateBudget',
     "mutation ($input: UpdateBudgetInput!, $id: ID!) { updateBudget(input: $input, id: $id) { id name scope subject unit limit period countsFrom resetsAt spent reserved remaining hard thresholds } }",
   ),
@@ -1142,7 +1197,7 @@ export const mutations = {
   deleteBudget: operation<{
     /** Id of the budget. */
     id: string;
-  }, { deleteBudget: { id: string; } }>(
+  }, { deleteBudget: { id: string; } | null }>(
     'deleteBudget',
     "mutation ($id: ID!) { deleteBudget(id: $id) { id } }",
   ),
@@ -1150,7 +1205,7 @@ export const mutations = {
   createClientToken: operation<{
     /** What the token may do. */
     input: CreateClientTokenInput;
-  }, { createClientToken: { token: string; clientToken: { id: string; scopes: (KeyScope)[]; expiresAt: string; }; } }>(
+  }, { createClientToken: { token: string; clientToken: { id: string; scopes: (KeyScope)[]; expiresAt: string; }; } | null }>(
     'createClientToken',
     "mutation ($input: CreateClientTokenInput!) { createClientToken(input: $input) { token clientToken { id scopes expiresAt } } }",
   ),
@@ -1158,14 +1213,14 @@ export const mutations = {
   createEmbeddings: operation<{
     /** The texts. */
     input: CreateEmbeddingsInput;
-  }, { createEmbeddings: { object: string; data: ({ object: string; index: number; embedding: unknown; })[]; model: string; modelTier: string; usage: { promptTokens: number; totalTokens: number; creditsUsed: number; }; } }>(
+  }, { createEmbeddings: { object: string; data: ({ object: string; index: number; embedding: unknown; })[]; model: string; modelTier: ModelTier; usage: { promptTokens: number; totalTokens: number; creditsUsed: number; }; } | null }>(
     'createEmbeddings',
     "mutation ($input: CreateEmbeddingsInput!) { createEmbeddings(input: $input) { object data { object index embedding } model modelTier usage { promptTokens totalTokens creditsUsed } } }",
   ),
   /** Cancels the subscription at the end of its period. Nothing changes before. Only owners and admins may do this. */
-  cancelSubscription: operation<{}, { cancelSubscription: { id: string; name: string; planCode: PlanCode; entitled: boolean; } }>(
-    'cancelSubscription',
-    "mutation { cancelSubscription { id name planCode entitled } }",
+  cancelPenstockPlan: operation<{}, { cancelPenstockPlan: { id: string; name: string; planCode: PlanCode; entitled: boolean; } | null }>(
+    'cancelPenstockPlan',
+    "mutation { cancelPenstockPlan { id name planCode entitled } }",
   ),
   /** Edits an image. With `async` it returns the job at once. */
   editImage: operation<{
@@ -1173,9 +1228,9 @@ export const mutations = {
     async?: boolean | null | undefined;
     /** The image and the operation. */
     input: EditImageInput;
-  }, { editImage: { job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; }; created: number; data: ({ url: string; b64Json: string | null; width: number; height: number; })[] | null; model: string; modelTier: string; usage: { editsUsed: number; quotaMultiplier: number; editsRemaining: number; inputTokens: number; outputTokens: number; totalTokens: number; } | null; } }>(
+  }, { editImage: { job: { id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; }; created: number; data: ({ url: string; b64Json: string | null; width: number; height: number; })[] | null; model: string; modelTier: ModelTier; usage: { editsUsed: number; quotaMultiplier: number; editsRemaining: number; inputTokens: number; outputTokens: number; totalTokens: number; } | null; } | null }>(
     'editImage',
-    "mutation ($async: Boolean, $input: EditImageInput!) { editImage(async: $async, input: $input) { job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } created data { url b64Json width height } model modelTier usage { editsUsed quotaMultiplier editsRemaining inputTokens outputTokens totalTokens } } }",
+    "mutation ($async: Boolean, $input: EditImageInput!) { editImage(async: $async, input: $input) { job { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } created data { url b64Json width height } model modelTier usage { editsUsed quotaMultiplier editsRemaining inputTokens outputTokens totalTokens } } }",
   ),
   /** Generates images. With `async` it returns the job at once. */
   generateImage: operation<{
@@ -1183,17 +1238,17 @@ export const mutations = {
     async?: boolean | null | undefined;
     /** What to generate. */
     input: GenerateImageInput;
-  }, { generateImage: { job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; }; created: number; data: ({ url: string | null; b64Json: string | null; revisedPrompt: string | null; width: number; height: number; })[] | null; model: string; modelTier: string; usage: { creditsUsed: number; creditsBreakdown: { base: number; }; generationsUsed: number; generationsRemaining: number; inputTokens: number; outputTokens: number; totalTokens: number; } | null; } }>(
+  }, { generateImage: { job: { id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; }; created: number; data: ({ url: string | null; b64Json: string | null; revisedPrompt: string | null; width: number; height: number; })[] | null; model: string; modelTier: ModelTier; usage: { creditsUsed: number; creditsBreakdown: { base: number; }; generationsUsed: number; generationsRemaining: number; inputTokens: number; outputTokens: number; totalTokens: number; } | null; } | null }>(
     'generateImage',
-    "mutation ($async: Boolean, $input: GenerateImageInput!) { generateImage(async: $async, input: $input) { job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } created data { url b64Json revisedPrompt width height } model modelTier usage { creditsUsed creditsBreakdown { base } generationsUsed generationsRemaining inputTokens outputTokens totalTokens } } }",
+    "mutation ($async: Boolean, $input: GenerateImageInput!) { generateImage(async: $async, input: $input) { job { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } created data { url b64Json revisedPrompt width height } model modelTier usage { creditsUsed creditsBreakdown { base } generationsUsed generationsRemaining inputTokens outputTokens totalTokens } } }",
   ),
   /** Cancels a pending or processing job. Nothing is charged. */
   cancelJob: operation<{
     /** Id of the job. */
     id: string;
-  }, { cancelJob: { success: boolean; job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; }; } }>(
+  }, { cancelJob: { success: boolean; job: { id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; }; } | null }>(
     'cancelJob',
-    "mutation ($id: ID!) { cancelJob(id: $id) { success job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } } }",
+    "mutation ($id: ID!) { cancelJob(id: $id) { success job { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } } }",
   ),
   /** Uploads a PDF, Markdown, TXT, CSV or DOCX file. It is read in the background. */
   uploadKnowledgeFile: operation<{
@@ -1201,7 +1256,7 @@ export const mutations = {
     input?: UploadKnowledgeInput | null | undefined;
     /** Id of an agent of the organisation. */
     agentId: string;
-  }, { uploadKnowledgeFile: { id: string; agentId: string; filename: string; contentType: string; sizeBytes: number; status: KnowledgeStatus; errorMessage: string | null; chunkCount: number; createdAt: string; updatedAt: string; } }>(
+  }, { uploadKnowledgeFile: { id: string; agentId: string; filename: string; contentType: string; sizeBytes: number; status: KnowledgeStatus; errorMessage: string | null; chunkCount: number; createdAt: string; updatedAt: string; } | null }>(
     'uploadKnowledgeFile',
     "mutation ($input: UploadKnowledgeInput, $agentId: ID!) { uploadKnowledgeFile(input: $input, agentId: $agentId) { id agentId filename contentType sizeBytes status errorMessage chunkCount createdAt updatedAt } }",
   ),
@@ -1211,7 +1266,7 @@ export const mutations = {
     id: string;
     /** Id of its agent. */
     agentId: string;
-  }, { deleteKnowledgeFile: { success: boolean; } }>(
+  }, { deleteKnowledgeFile: { success: boolean; } | null }>(
     'deleteKnowledgeFile',
     "mutation ($id: ID!, $agentId: ID!) { deleteKnowledgeFile(id: $id, agentId: $agentId) { success } }",
   ),
@@ -1219,65 +1274,65 @@ export const mutations = {
   deleteAgentMemory: operation<{
     /** Id of the memory. */
     id: string;
-  }, { deleteAgentMemory: { success: boolean; } }>(
+  }, { deleteAgentMemory: { success: boolean; } | null }>(
     'deleteAgentMemory',
     "mutation ($id: ID!) { deleteAgentMemory(id: $id) { success } }",
   ),
   /** Adds a person by e-mail address. Only owners and admins may do this; only owners may add owners. */
-  addMember: operation<{
+  addPenstockMember: operation<{
     /** The person and the role. */
-    input: AddMemberInput;
-  }, { addMember: { member: { userId: string; email: string; role: MemberRole; createdAt: string; active: boolean; }; link: { url: string; expiresAt: string; } | null; } }>(
-    'addMember',
-    "mutation ($input: AddMemberInput!) { addMember(input: $input) { member { userId email role createdAt active } link { url expiresAt } } }",
+    input: AddPenstockMemberInput;
+  }, { addPenstockMember: { member: { userId: string; email: string; role: PenstockRole; createdAt: string; active: boolean; }; link: { url: string; expiresAt: string; } | null; } | null }>(
+    'addPenstockMember',
+    "mutation ($input: AddPenstockMemberInput!) { addPenstockMember(input: $input) { member { userId email role createdAt active } link { url expiresAt } } }",
   ),
   /** Changes the role of a member. Only owners may make or change owners. */
-  changeMemberRole: operation<{
+  changePenstockMemberRole: operation<{
     /** The new role. */
-    role: MemberRole;
+    role: PenstockRole;
     /** Id of the person. */
     userId: string;
-  }, { changeMemberRole: { userId: string; email: string; role: MemberRole; createdAt: string; active: boolean; } }>(
-    'changeMemberRole',
-    "mutation ($role: MemberRole!, $userId: ID!) { changeMemberRole(role: $role, userId: $userId) { userId email role createdAt active } }",
+  }, { changePenstockMemberRole: { userId: string; email: string; role: PenstockRole; createdAt: string; active: boolean; } | null }>(
+    'changePenstockMemberRole',
+    "mutation ($role: PenstockRole!, $userId: ID!) { changePenstockMemberRole(role: $role, userId: $userId) { userId email role createdAt active } }",
   ),
   /** Removes a member and ends the person's sessions in the organisation. Only owners may remove owners. The last owner cannot be removed. */
-  removeMember: operation<{
+  removePenstockMember: operation<{
     /** Id of the person. */
     userId: string;
-  }, { removeMember: { success: boolean; } }>(
-    'removeMember',
-    "mutation ($userId: ID!) { removeMember(userId: $userId) { success } }",
+  }, { removePenstockMember: { success: boolean; } | null }>(
+    'removePenstockMember',
+    "mutation ($userId: ID!) { removePenstockMember(userId: $userId) { success } }",
   ),
   /** Creates a sign-in link for a member who forgot the password. Earlier links of the member stop working. */
-  createSignInLink: operation<{
+  createPenstockSignInLink: operation<{
     /** Id of the person. */
     userId: string;
-  }, { createSignInLink: { url: string; expiresAt: string; } }>(
-    'createSignInLink',
-    "mutation ($userId: ID!) { createSignInLink(userId: $userId) { url expiresAt } }",
+  }, { createPenstockSignInLink: { url: string; expiresAt: string; } | null }>(
+    'createPenstockSignInLink',
+    "mutation ($userId: ID!) { createPenstockSignInLink(userId: $userId) { url expiresAt } }",
   ),
   /** Changes the signed-in person's password and ends their other sessions. */
-  changePassword: operation<{
+  changePenstockPassword: operation<{
     /** The current and the new password. */
-    input: ChangePasswordInput;
-  }, { changePassword: { success: boolean; } }>(
-    'changePassword',
-    "mutation ($input: ChangePasswordInput!) { changePassword(input: $input) { success } }",
+    input: ChangePenstockPasswordInput;
+  }, { changePenstockPassword: { success: boolean; } | null }>(
+    'changePenstockPassword',
+    "mutation ($input: ChangePenstockPasswordInput!) { changePenstockPassword(input: $input) { success } }",
   ),
   /** Answers in the form of the Messages convention, in one piece; `messageStream` streams it. */
-  createMessage: operation<{
+  createModelMessage: operation<{
     /** What to answer, and how. */
-    input: MessageInput;
-  }, { createMessage: { id: string; model: string; modelTier: string; stopReason: string | null; text: string; usage: { inputTokens: number; cacheCreationInputTokens: number; cacheReadInputTokens: number; outputTokens: number; creditsUsed: number; }; object: unknown; } }>(
-    'createMessage',
-    "mutation ($input: MessageInput!) { createMessage(input: $input) { id model modelTier stopReason text usage { inputTokens cacheCreationInputTokens cacheReadInputTokens outputTokens creditsUsed } object } }",
+    input: ModelMessageInput;
+  }, { createModelMessage: { id: string; model: string; modelTier: ModelTier; stopReason: string | null; text: string; usage: { inputTokens: number; cacheCreationInputTokens: number; cacheReadInputTokens: number; outputTokens: number; creditsUsed: number; }; object: unknown; } | null }>(
+    'createModelMessage',
+    "mutation ($input: ModelMessageInput!) { createModelMessage(input: $input) { id model modelTier stopReason text usage { inputTokens cacheCreationInputTokens cacheReadInputTokens outputTokens creditsUsed } object } }",
   ),
   /** Asks a provider that moderates whether an input is harmful. */
   createModeration: operation<{
     /** What is to be judged. */
     input: CreateModerationInput;
-  }, { createModeration: { id: string; model: string; results: (unknown)[]; } }>(
+  }, { createModeration: { id: string; model: string; results: (unknown)[]; } | null }>(
     'createModeration',
     "mutation ($input: CreateModerationInput!) { createModeration(input: $input) { id model results } }",
   ),
@@ -1287,41 +1342,41 @@ export const mutations = {
     async?: boolean | null | undefined;
     /** What to generate. */
     input: GenerateMusicInput;
-  }, { generateMusic: { job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; }; created: number; data: { audioUrl: string; durationSeconds: number; } | null; model: string; modelTier: string; usage: { tracksUsed: number; quotaMultiplier: number; tracksRemaining: number; } | null; } }>(
+  }, { generateMusic: { job: { id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; }; created: number; data: { audioUrl: string; durationSeconds: number; } | null; model: string; modelTier: ModelTier; usage: { tracksUsed: number; quotaMultiplier: number; tracksRemaining: number; } | null; } | null }>(
     'generateMusic',
-    "mutation ($async: Boolean, $input: GenerateMusicInput!) { generateMusic(async: $async, input: $input) { job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } created data { audioUrl durationSeconds } model modelTier usage { tracksUsed quotaMultiplier tracksRemaining } } }",
+    "mutation ($async: Boolean, $input: GenerateMusicInput!) { generateMusic(async: $async, input: $input) { job { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } created data { audioUrl durationSeconds } model modelTier usage { tracksUsed quotaMultiplier tracksRemaining } } }",
   ),
   /** Orders texts by how well they answer a question. */
   rerank: operation<{
     /** The question and the texts. */
     input: RerankInput;
-  }, { rerank: { id: string; model: string; modelTier: string; results: ({ index: number; relevanceScore: number; document: { text: string; } | null; })[]; usage: { searchUnits: number; creditsUsed: number; }; } }>(
+  }, { rerank: { id: string; model: string; modelTier: ModelTier; results: ({ index: number; relevanceScore: number; document: { text: string; } | null; })[]; usage: { searchUnits: number; creditsUsed: number; }; } | null }>(
     'rerank',
     "mutation ($input: RerankInput!) { rerank(input: $input) { id model modelTier results { index relevanceScore document { text } } usage { searchUnits creditsUsed } } }",
   ),
   /** Answers in the form of the Responses convention, in one piece; `responseStream` streams it. */
   createResponse: operation<{
     /** What to answer, and how. */
-    input: ResponseInput;
-  }, { createResponse: { id: string; status: ResponseStatus; createdAt: string; model: string; modelTier: string; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } }>(
+    input: ModelResponseInput;
+  }, { createResponse: { id: string; status: ModelResponseStatus; createdAt: string; model: string; modelTier: ModelTier; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } | null }>(
     'createResponse',
-    "mutation ($input: ResponseInput!) { createResponse(input: $input) { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } }",
+    "mutation ($input: ModelResponseInput!) { createResponse(input: $input) { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } }",
   ),
   /** Starts a response that is worked on without its caller. Follow it by `responseEvents(id:, after: 0)`. */
   startResponse: operation<{
     /** A name of your own: who uses it again gets the response that the first call made. */
     idempotencyKey?: string | null | undefined;
     /** What to answer, and how. */
-    input: ResponseInput;
-  }, { startResponse: { id: string; status: ResponseStatus; createdAt: string; model: string; modelTier: string; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } }>(
+    input: ModelResponseInput;
+  }, { startResponse: { id: string; status: ModelResponseStatus; createdAt: string; model: string; modelTier: ModelTier; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } | null }>(
     'startResponse',
-    "mutation ($idempotencyKey: String, $input: ResponseInput!) { startResponse(idempotencyKey: $idempotencyKey, input: $input) { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } }",
+    "mutation ($idempotencyKey: String, $input: ModelResponseInput!) { startResponse(idempotencyKey: $idempotencyKey, input: $input) { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } }",
   ),
   /** Deletes a stored response. */
   deleteResponse: operation<{
     /** Its id. */
     id: string;
-  }, { deleteResponse: { id: string; } }>(
+  }, { deleteResponse: { id: string; } | null }>(
     'deleteResponse',
     "mutation ($id: ID!) { deleteResponse(id: $id) { id } }",
   ),
@@ -1329,7 +1384,7 @@ export const mutations = {
   cancelResponse: operation<{
     /** Its id. */
     id: string;
-  }, { cancelResponse: { id: string; status: ResponseStatus; createdAt: string; model: string; modelTier: string; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } }>(
+  }, { cancelResponse: { id: string; status: ModelResponseStatus; createdAt: string; model: string; modelTier: ModelTier; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } | null }>(
     'cancelResponse',
     "mutation ($id: ID!) { cancelResponse(id: $id) { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } }",
   ),
@@ -1339,9 +1394,9 @@ export const mutations = {
     async?: boolean | null | undefined;
     /** The text to speak and the voice. */
     input: CreateSpeechInput;
-  }, { createSpeech: { job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; }; created: number; data: { audioUrl: string; durationSeconds: number; characterCount: number; } | null; model: string; modelTier: string; usage: { charsUsed: number; quotaMultiplier: number; charsRemaining: number; } | null; } }>(
+  }, { createSpeech: { job: { id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; }; created: number; data: { audioUrl: string; durationSeconds: number; characterCount: number; } | null; model: string; modelTier: ModelTier; usage: { charsUsed: number; quotaMultiplier: number; charsRemaining: number; } | null; } | null }>(
     'createSpeech',
-    "mutation ($async: Boolean, $input: CreateSpeechInput!) { createSpeech(async: $async, input: $input) { job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } created data { audioUrl durationSeconds characterCount } model modelTier usage { charsUsed quotaMultiplier charsRemaining } } }",
+    "mutation ($async: Boolean, $input: CreateSpeechInput!) { createSpeech(async: $async, input: $input) { job { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } created data { audioUrl durationSeconds characterCount } model modelTier usage { charsUsed quotaMultiplier charsRemaining } } }",
   ),
   /** Transcribes a recording. With `async` it returns the job at once. */
   createTranscription: operation<{
@@ -1349,9 +1404,9 @@ export const mutations = {
     async?: boolean | null | undefined;
     /** The recording. */
     input: CreateTranscriptionInput;
-  }, { createTranscription: { job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; }; created: number; data: { text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; duration: number; responseFormat: string | null; content: string | null; } | null; model: string; modelTier: string; usage: { secondsUsed: number; quotaMultiplier: number; secondsRemaining: number; } | null; } }>(
+  }, { createTranscription: { job: { id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; }; created: number; data: { text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; duration: number; responseFormat: TranscriptionFormat | null; content: string | null; } | null; model: string; modelTier: ModelTier; usage: { secondsUsed: number; quotaMultiplier: number; secondsRemaining: number; } | null; } | null }>(
     'createTranscription',
-    "mutation ($async: Boolean, $input: CreateTranscriptionInput!) { createTranscription(async: $async, input: $input) { job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } created data { text segments { start end text speaker words { word start end } } language duration responseFormat content } model modelTier usage { secondsUsed quotaMultiplier secondsRemaining } } }",
+    "mutation ($async: Boolean, $input: CreateTranscriptionInput!) { createTranscription(async: $async, input: $input) { job { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } created data { text segments { start end text speaker words { word start end } } language duration responseFormat content } model modelTier usage { secondsUsed quotaMultiplier secondsRemaining } } }",
   ),
   /** Generates a video. With `async` (recommended) it returns the job at once. */
   generateVideo: operation<{
@@ -1359,17 +1414,17 @@ export const mutations = {
     async?: boolean | null | undefined;
     /** What to generate. */
     input: GenerateVideoInput;
-  }, { generateVideo: { job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; }; created: number; data: { url: string; durationSeconds: number; width: number; height: number; } | null; model: string; modelTier: string; usage: { creditsUsed: number; secondsUsed: number; secondsRemaining: number; } | null; } }>(
+  }, { generateVideo: { job: { id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; }; created: number; data: { url: string; durationSeconds: number; width: number; height: number; } | null; model: string; modelTier: ModelTier; usage: { creditsUsed: number; secondsUsed: number; secondsRemaining: number; } | null; } | null }>(
     'generateVideo',
-    "mutation ($async: Boolean, $input: GenerateVideoInput!) { generateVideo(async: $async, input: $input) { job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } created data { url durationSeconds width height } model modelTier usage { creditsUsed secondsUsed secondsRemaining } } }",
+    "mutation ($async: Boolean, $input: GenerateVideoInput!) { generateVideo(async: $async, input: $input) { job { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } created data { url durationSeconds width height } model modelTier usage { creditsUsed secondsUsed secondsRemaining } } }",
   ),
   /** Creates a webhook. Only this answer shows its secret. */
   createWebhook: operation<{
     /** The address and the event types of a new webhook. */
     input: CreateWebhookInput;
-  }, { createWebhook: { id: string; name: string; url: string; events: (string)[]; enabled: boolean; customHeaders: unknown; consecutiveFailures: number; disabledReason: string | null; lastDeliveryAt: string | null; createdAt: string; updatedAt: string; secret: string | null; } }>(
+  }, { createWebhook: { id: string; name: string; url: string; events: (string)[]; enabled: boolean; format: WebhookFormat; customHeaders: unknown; consecutiveFailures: number; disabledReason: string | null; lastDeliveryAt: string | null; createdAt: string; updatedAt: string; secret: string | null; } | null }>(
     'createWebhook',
-    "mutation ($input: CreateWebhookInput!) { createWebhook(input: $input) { id name url events enabled customHeaders consecutiveFailures disabledReason lastDeliveryAt createdAt updatedAt secret } }",
+    "mutation ($input: CreateWebhookInput!) { createWebhook(input: $input) { id name url events enabled format customHeaders consecutiveFailures disabledReason lastDeliveryAt createdAt updatedAt secret } }",
   ),
   /** Changes a webhook. `enabled: true` enables a disabled webhook again. */
   updateWebhook: operation<{
@@ -1377,15 +1432,15 @@ export const mutations = {
     input: UpdateWebhookInput;
     /** Id of the webhook. */
     id: string;
-  }, { updateWebhook: { id: string; name: string; url: string; events: (string)[]; enabled: boolean; customHeaders: unknown; consecutiveFailures: number; disabledReason: string | null; lastDeliveryAt: string | null; createdAt: string; updatedAt: string; secret: string | null; } }>(
+  }, { updateWebhook: { id: string; name: string; url: string; events: (string)[]; enabled: boolean; format: WebhookFormat; customHeaders: unknown; consecutiveFailures: number; disabledReason: string | null; lastDeliveryAt: string | null; createdAt: string; updatedAt: string; secret: string | null; } | null }>(
     'updateWebhook',
-    "mutation ($input: UpdateWebhookInput!, $id: ID!) { updateWebhook(input: $input, id: $id) { id name url events enabled customHeaders consecutiveFailures disabledReason lastDeliveryAt createdAt updatedAt secret } }",
+    "mutation ($input: UpdateWebhookInput!, $id: ID!) { updateWebhook(input: $input, id: $id) { id name url events enabled format customHeaders consecutiveFailures disabledReason lastDeliveryAt createdAt updatedAt secret } }",
   ),
   /** Deletes a webhook and its pending deliveries. */
   deleteWebhook: operation<{
     /** Id of the webhook. */
     id: string;
-  }, { deleteWebhook: { success: boolean; } }>(
+  }, { deleteWebhook: { success: boolean; } | null }>(
     'deleteWebhook',
     "mutation ($id: ID!) { deleteWebhook(id: $id) { success } }",
   ),
@@ -1393,7 +1448,7 @@ export const mutations = {
   testWebhook: operation<{
     /** Id of the webhook. */
     id: string;
-  }, { testWebhook: { id: string; webhookId: string; eventId: string; eventType: string; status: WebhookDeliveryStatus; attempts: ({ startedAt: string; durationMs: number; statusCode: number | null; error: string | null; responseBody: string | null; })[]; nextAttemptAt: string | null; createdAt: string; } }>(
+  }, { testWebhook: { id: string; webhookId: string; eventId: string; eventType: string; status: WebhookDeliveryStatus; attempts: ({ startedAt: string; durationMs: number; statusCode: number | null; error: string | null; responseBody: string | null; })[]; nextAttemptAt: string | null; createdAt: string; } | null }>(
     'testWebhook',
     "mutation ($id: ID!) { testWebhook(id: $id) { id webhookId eventId eventType status attempts { startedAt durationMs statusCode error responseBody } nextAttemptAt createdAt } }",
   ),
@@ -1403,9 +1458,9 @@ export const mutations = {
     input?: RotateWebhookSecretInput | null | undefined;
     /** Id of the webhook. */
     id: string;
-  }, { rotateWebhookSecret: { id: string; name: string; url: string; events: (string)[]; enabled: boolean; customHeaders: unknown; consecutiveFailures: number; disabledReason: string | null; lastDeliveryAt: string | null; createdAt: string; updatedAt: string; secret: string | null; } }>(
+  }, { rotateWebhookSecret: { id: string; name: string; url: string; events: (string)[]; enabled: boolean; format: WebhookFormat; customHeaders: unknown; consecutiveFailures: number; disabledReason: string | null; lastDeliveryAt: string | null; createdAt: string; updatedAt: string; secret: string | null; } | null }>(
     'rotateWebhookSecret',
-    "mutation ($input: RotateWebhookSecretInput, $id: ID!) { rotateWebhookSecret(input: $input, id: $id) { id name url events enabled customHeaders consecutiveFailures disabledReason lastDeliveryAt createdAt updatedAt secret } }",
+    "mutation ($input: RotateWebhookSecretInput, $id: ID!) { rotateWebhookSecret(input: $input, id: $id) { id name url events enabled format customHeaders consecutiveFailures disabledReason lastDeliveryAt createdAt updatedAt secret } }",
   ),
   /** Makes one more attempt now. */
   retryWebhookDelivery: operation<{
@@ -1413,7 +1468,7 @@ export const mutations = {
     id: string;
     /** Id of its webhook. */
     webhookId: string;
-  }, { retryWebhookDelivery: { id: string; webhookId: string; eventId: string; eventType: string; status: WebhookDeliveryStatus; attempts: ({ startedAt: string; durationMs: number; statusCode: number | null; error: string | null; responseBody: string | null; })[]; nextAttemptAt: string | null; createdAt: string; } }>(
+  }, { retryWebhookDelivery: { id: string; webhookId: string; eventId: string; eventType: string; status: WebhookDeliveryStatus; attempts: ({ startedAt: string; durationMs: number; statusCode: number | null; error: string | null; responseBody: string | null; })[]; nextAttemptAt: string | null; createdAt: string; } | null }>(
     'retryWebhookDelivery',
     "mutation ($id: ID!, $webhookId: ID!) { retryWebhookDelivery(id: $id, webhookId: $webhookId) { id webhookId eventId eventType status attempts { startedAt durationMs statusCode error responseBody } nextAttemptAt createdAt } }",
   ),
@@ -1423,7 +1478,7 @@ export const mutations = {
     input: RecoverWebhookInput;
     /** Id of the webhook. */
     id: string;
-  }, { recoverWebhook: { recovered: number; } }>(
+  }, { recoverWebhook: { recovered: number; } | null }>(
     'recoverWebhook',
     "mutation ($input: RecoverWebhookInput!, $id: ID!) { recoverWebhook(input: $input, id: $id) { recovered } }",
   ),
@@ -1438,7 +1493,7 @@ export const subscriptions = {
     idempotencyKey?: string | null | undefined;
     /** The conversation and its options, including `streamOptions`. */
     input: ChatCompletionInput;
-  }, { chatCompletion: { sequence: number | null; id: string; object: string; created: number; model: string; choices: ({ index: number; delta: { role: string | null; content: string | null; toolCalls: unknown | null; functionCall: unknown | null; }; finishReason: string | null; logprobs: unknown | null; })[]; modelTier: string | null; usage: { promptTokens: number; completionTokens: number; totalTokens: number; creditsUsed: number; creditsBreakdown: { base: number; }; tokensRemainingEstimate: number; } | null; citations: (string)[] | null; } }>(
+  }, { chatCompletion: { sequence: number | null; id: string; object: string; created: number; model: string; choices: ({ index: number; delta: { role: string | null; content: string | null; toolCalls: unknown | null; functionCall: unknown | null; }; finishReason: ChatFinishReason | null; logprobs: unknown | null; })[]; modelTier: ModelTier | null; usage: { promptTokens: number; completionTokens: number; totalTokens: number; creditsUsed: number; creditsBreakdown: { base: number; }; tokensRemainingEstimate: number; } | null; citations: (string)[] | null; } }>(
     'chatCompletion',
     "subscription ($after: Int, $idempotencyKey: String, $input: ChatCompletionInput!) { chatCompletion(after: $after, idempotencyKey: $idempotencyKey, input: $input) { sequence id object created model choices { index delta { role content toolCalls functionCall } finishReason logprobs } modelTier usage { promptTokens completionTokens totalTokens creditsUsed creditsBreakdown { base } tokensRemainingEstimate } citations } }",
   ),
@@ -1448,33 +1503,33 @@ export const subscriptions = {
     after?: number | null | undefined;
     /** Id of the job. */
     id: string;
-  }, { jobProgress: { sequence: number; type: string; job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; }; } }>(
+  }, { jobProgress: { sequence: number; type: string; job: { id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; }; } }>(
     'jobProgress',
-    "subscription ($after: Int, $id: ID!) { jobProgress(after: $after, id: $id) { sequence type job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } } }",
+    "subscription ($after: Int, $id: ID!) { jobProgress(after: $after, id: $id) { sequence type job { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } } }",
   ),
   /** New events of all jobs of the organisation. */
   jobUpdates: operation<{
     /** Only jobs of one kind. */
     tool?: JobTool | null | undefined;
-  }, { jobUpdates: { sequence: number; type: string; job: { id: string; orgId: string; userId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; model: string; modelTier: ModelTier; inputParams: unknown; outputData: unknown | null; }; } }>(
+  }, { jobUpdates: { sequence: number; type: string; job: { id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; }; } }>(
     'jobUpdates',
-    "subscription ($tool: JobTool) { jobUpdates(tool: $tool) { sequence type job { id orgId userId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt model modelTier inputParams outputData } } }",
+    "subscription ($tool: JobTool) { jobUpdates(tool: $tool) { sequence type job { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } } }",
   ),
   /** Answers in the form of the Messages convention, event by event. Ending the subscription aborts the answer. */
-  messageStream: operation<{
+  modelMessageStream: operation<{
     /** What to answer, and how. */
-    input: MessageInput;
-  }, { messageStream: { type: string; event: unknown; } }>(
-    'messageStream',
-    "subscription ($input: MessageInput!) { messageStream(input: $input) { type event } }",
+    input: ModelMessageInput;
+  }, { modelMessageStream: { type: string; event: unknown; } }>(
+    'modelMessageStream',
+    "subscription ($input: ModelMessageInput!) { modelMessageStream(input: $input) { type event } }",
   ),
   /** Answers in the form of the Responses convention, event by event. Ending the subscription aborts the answer. */
   responseStream: operation<{
     /** What to answer, and how. */
-    input: ResponseInput;
+    input: ModelResponseInput;
   }, { responseStream: { sequenceNumber: number; type: string; event: unknown; } }>(
     'responseStream',
-    "subscription ($input: ResponseInput!) { responseStream(input: $input) { sequenceNumber type event } }",
+    "subscription ($input: ModelResponseInput!) { responseStream(input: $input) { sequenceNumber type event } }",
   ),
   /** The events of a response that is worked on without its caller. Without `after` the first item is the latest event. With `after` only the events after that one are sent (0: all events). It completes after the last event. */
   responseEvents: operation<{
@@ -1482,7 +1537,7 @@ export const subscriptions = {
     after?: number | null | undefined;
     /** Id of the response. */
     id: string;
-  }, { responseEvents: { sequence: number; type: string; event: unknown; response: { id: string; status: ResponseStatus; createdAt: string; model: string; modelTier: string; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; }; } }>(
+  }, { responseEvents: { sequence: number; type: string; event: unknown; response: { id: string; status: ModelResponseStatus; createdAt: string; model: string; modelTier: ModelTier; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; }; } }>(
     'responseEvents',
     "subscription ($after: Int, $id: ID!) { responseEvents(after: $after, id: $id) { sequence type event response { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } } }",
   ),
@@ -1494,7 +1549,7 @@ export const subscriptions = {
     after?: number | null | undefined;
     /** Id of the run. */
     runId: string;
-  }, { agentRunSteps: { sequence: number; type: string; step: { stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; } | null; run: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; }; } }>(
+  }, { agentRunSteps: { sequence: number; type: AgentRunEventType; step: { stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; } | null; run: { id: string; agentId: string; sessionId: string; status: AgentRunStatus; input: string; output: string | null; errorMessage: string | null; totalSteps: number; tokensUsed: number; creditsUsed: number; durationMs: number | null; createdAt: string; completedAt: string | null; steps: ({ stepNumber: number; stepType: AgentStepType; content: string | null; toolName: string | null; toolInput: unknown | null; toolOutput: unknown | null; })[]; }; } }>(
     'agentRunSteps',
     "subscription ($agentId: ID, $after: Int, $runId: ID!) { agentRunSteps(agentId: $agentId, after: $after, runId: $runId) { sequence type step { stepNumber stepType content toolName toolInput toolOutput } run { id agentId sessionId status input output errorMessage totalSteps tokensUsed creditsUsed durationMs createdAt completedAt steps { stepNumber stepType content toolName toolInput toolOutput } } } }",
   ),
@@ -1510,7 +1565,7 @@ export const subscriptions = {
   ),
 } as const;
 
-export const VALUE_TYPES: readonly string[] = ["Query","AgentConnection","AgentEdge","PageInfo","AgentStep","AgentRunConnection","AgentRunEdge","KeyRate","BudgetSubjectConnection","BudgetSubject","BudgetSubjectEdge","AuditEntryConnection","AuditEntryEdge","Estimate","BucketAmount","Viewer","Membership","JobConnection","JobEdge","AgentMemoryConnection","AgentMemoryEdge","Member","MessageTokens","ModelPricing","ModelModalities","ModelCost","ModelLongContextCost","Quota","QuotaPlan","BucketQuota","ResponseConnection","ResponseUsage","ResponseEdge","ResponseInputItems","Storage","UsageRecordConnection","UsageTokens","ClientIdentification","UsageRecordEdge","UsageSummaryRow","UsageLatency","ApiVersion","WebhookDeliveryConnection","WebhookDeliveryAttempt","WebhookDeliveryEdge","Mutation","DeleteAgentResult","ChatCompletionChoice","ChatMessage","ChatUsage","CreditsBreakdown","CreateApiKeyResult","RotateApiKeyResult","RevokeApiKeyResult","CreateClientTokenResult","EmbeddingList","Embedding","EmbeddingUsage","ImageEdit","EditedImage","ImageEditUsage","ImageGeneration","GeneratedImage","ImageUsage","CancelJobResult","DeleteKnowledgeResult","AddMemberResult","SignInLink","RemoveMemberResult","ChangePasswordResult","MessageUsage","MusicGeneration","GeneratedMusic","MusicUsage","RankedResult","RankedDocument","RerankUsage","SpeechGeneration","GeneratedSpeech","SpeechUsage","TranscriptionGeneration","Transcript","TranscriptSegment","TranscriptWord","TranscriptionUsage","VideoGeneration","GeneratedVideo","VideoUsage","DeleteWebhookResult","RecoverWebhookResult","Subscription","ChatChunkChoice","JobProgress","MessageEvent","ResponseEvent","ResponseProgress","AgentRunEvent","UsageExportPiece"];
+export const VALUE_TYPES: readonly string[] = ["Query","AgentConnection","AgentEdge","PageInfo","AgentStep","AgentRunConnection","AgentRunEdge","KeyRate","BudgetSubjectConnection","BudgetSubject","BudgetSubjectEdge","AuditEntryConnection","AuditEntryEdge","Estimate","BucketAmount","Caller","PenstockMembership","ImageJobInput","ImageEditJobInput","VideoJobInput","MusicJobInput","SpeechJobInput","TranscriptionJobInput","ImageOutput","JobImage","ImageEditOutput","VideoOutput","MusicOutput","SpeechOutput","TranscriptionOutput","TranscriptSegment","TranscriptWord","ModelPricing","ModelModalities","ModelCost","ModelLongContextCost","JobConnection","JobEdge","AgentMemoryConnection","AgentMemoryEdge","PenstockMember","ModelMessageTokens","Quota","QuotaPlan","BucketQuota","ModelResponseConnection","ModelResponseUsage","ModelResponseEdge","ModelResponseInputItems","PenstockStorage","UsageRecordConnection","UsageTokens","ClientIdentification","UsageRecordEdge","UsageSummaryRow","UsageLatency","PenstockVersion","WebhookDeliveryConnection","WebhookDeliveryAttempt","WebhookDeliveryEdge","Mutation","DeleteAgentResult","ChatCompletionChoice","ChatMessage","ChatUsage","CreditsBreakdown","CreateApiKeyResult","RotateApiKeyResult","RevokeApiKeyResult","CreateClientTokenResult","EmbeddingList","Embedding","EmbeddingUsage","ImageEdit","EditedImage","ImageEditUsage","ImageGeneration","GeneratedImage","ImageUsage","CancelJobResult","DeleteKnowledgeResult","AddPenstockMemberResult","PenstockSignInLink","RemovePenstockMemberResult","ChangePenstockPasswordResult","ModelMessageUsage","MusicGeneration","GeneratedMusic","MusicUsage","RankedResult","RankedDocument","RerankUsage","SpeechGeneration","GeneratedSpeech","SpeechUsage","TranscriptionGeneration","Transcript","TranscriptionUsage","VideoGeneration","GeneratedVideo","VideoUsage","DeleteWebhookResult","RecoverWebhookResult","Subscription","ChatChunkChoice","JobProgress","ModelMessageEvent","ModelResponseEvent","ModelResponseProgress","AgentRunEvent","UsageExportPiece"];
 
-export const PAGED_FIELDS: Readonly<Record<string, readonly string[]>> = {"agents":["templateCategory","includeTemplates"],"agentRuns":["status","agentId"],"budgetSubjects":["id"],"auditLog":["filter"],"jobs":["pending","tool"],"agentMemories":["user","agentId"],"responses":["status"],"usageRecords":["since","filter"],"webhookDeliveries":["status","webhookId"]};
+export const PAGED_FIELDS: Readonly<Record<string, readonly string[]>> = {"agents":["templateCategory","includeTemplates"],"agentRuns":["status","agentId"],"budgetSubjects":["id"],"auditLog":["filter"],"jobs":["sort","filter","pending","tool"],"agentMemories":["user","agentId"],"responses":["status"],"usageRecords":["since","filter"],"webhookDeliveries":["status","webhookId"]};
 
