@@ -41,6 +41,11 @@ function rateOf({ rpm, burst }: CreateOptions): { rpm: number; burst: number } |
 /** `key create|rotate|revoke|list`; the full key is shown once, by `create` and `rotate` (contract 2.16). */
 export function addKeyCommands(program: Command): void {
   const key = program.command('key').description('API keys.');
+  addCreate(key);
+  addChanges(key);
+}
+
+function addCreate(key: Command): void {
   key
     .command('create')
     .requiredOption('--org <id or name>')
@@ -73,6 +78,9 @@ export function addKeyCommands(program: Command): void {
         }),
       );
     });
+}
+
+function addChanges(key: Command): void {
   key
     .command('rotate')
     .description('Gives a key a new text. The text before stays valid for the overlap.')
