@@ -1128,6 +1128,7 @@ CREATE TABLE webhooks (
   url text NOT NULL,
   events text[] NOT NULL,
   enabled boolean NOT NULL,
+  format text DEFAULT 'json'::text NOT NULL,
   custom_headers jsonb DEFAULT '{}'::jsonb NOT NULL,
   secret bytea NOT NULL,
   next_secret bytea,
@@ -1139,6 +1140,7 @@ CREATE TABLE webhooks (
   last_delivery_at timestamp with time zone,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT webhooks_format_check CHECK ((format = ANY (ARRAY['json'::text, 'slack'::text]))),
   CONSTRAINT webhooks_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
   CONSTRAINT webhooks_pkey PRIMARY KEY (id)
 );
@@ -3431,7 +3433,7 @@ BEGIN
     ), added AS (
       INSERT INTO usage_cells (org_id, start, period_start, model, provider, key_id, end_user, operation, status, tags, %1$s)
       SELECT $1, date_bin('15 minutes', settled_at, 'epoch') AS at, period_start, model, provider, key_id, end_user, kind, status, named.tags,
-          count(*) FILTER (WHERE is_call), count(*) FILTER (WHERE status = 'failed'), count(*) FILTER (WHERE is_call AND cost_nano IS NULL),
+          count(*) FILTER (WHERE is_call), count(*) FILTER (WHERE is_call AND status = 'failed'), count(*) FILTER (WHERE is_call AND cost_nano IS NULL),
           COALESCE(sum(tokens[1]), 0), COALESCE(sum(tokens[2]), 0), COALESCE(sum(tokens[3]), 0), COALESCE(sum(tokens[4]), 0),
           COALESCE(sum(tokens[5]), 0), COALESCE(sum(cost_nano), 0), COALESCE(sum(penstock_latency_digit(latency_ms)), 0), %2$s
         FROM taken CROSS JOIN LATERAL (SELECT CASE WHEN cardinality(taken.tags) < 2 THEN taken.tags
@@ -3630,7 +3632,7 @@ AS $function$
 $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_webhook_claim(p_claim text, p_busy jsonb, p_limit integer, p_per_webhook integer, p_claim_ms integer, p_first_delay_ms bigint)
- RETURNS TABLE(id text, org_id text, webhook_id text, event jsonb, url text, custom_headers jsonb, secret bytea, next_secret bytea, rotating boolean, places integer)
+ RETURNS TABLE(id text, org_id text, webhook_id text, event jsonb, url text, custom_headers jsonb, secret bytea, next_secret bytea, rotating boolean, places integer, format text)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -3679,7 +3681,7 @@ BEGIN
       RETURNING d.id, d.org_id, d.webhook_id, d.event_id, chosen.places
     )
     SELECT c.id, c.org_id, c.webhook_id, e.event, w.url, w.custom_headers, w.secret, w.next_secret,
-      COALESCE(w.rotates_at > v_now, false), c.places
+      COALESCE(w.rotates_at > v_now, false), c.places, w.format
     FROM claimed c JOIN webhooks w ON w.id = c.webhook_id JOIN webhook_events e ON e.id = c.event_id;
 END $function$;
 
