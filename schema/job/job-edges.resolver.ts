@@ -25,8 +25,12 @@ export class JobEdges {
     return found && showModel(found);
   }
 
-  @FieldResolver(() => UsageKey, { nullable: true, description: 'The API key that made it.' })
+  @FieldResolver(() => UsageKey, {
+    nullable: true,
+    description: 'The API key that made it; null for a client token that is bound to one object.',
+  })
   async key(@Root() { keyId }: Job, @Ctx() { call, services }: GraphqlContext): Promise<UsageKey | null> {
+    if (call.principal.token?.bound != null) return null;
     return loadOne(call, keyId, {
       key: services.keys,
       read: async ({ principal }, ids) => {
