@@ -54,14 +54,14 @@ export const COUNTERS = `
     FROM usage_ledger l WHERE l.org_id = $1 AND c.id = ANY (l.counters)) l ON true
   WHERE c.org_id = $1 ORDER BY c.id`;
 
-/** What the ledger knows of answers by their upstreams' ids. */
+/** What the ledger knows of answers by their upstreams' ids: a record has all of its attempts and rounds, with spaces between. */
 export const ANSWERS = `
   SELECT upstream_id, COALESCE(answered_model, model) AS model, to_json(tokens) AS tokens, cost_nano::text, created_at
-  FROM usage_ledger WHERE org_id = $1 AND upstream_id = ANY ($2) AND kind NOT IN ('adjustment', 'top_up', 'period')`;
+  FROM usage_ledger WHERE org_id = $1 AND string_to_array(upstream_id, ' ') && $2::text[] AND kind NOT IN ('adjustment', 'top_up', 'period')`;
 
 /** Answers of the same models in the same time that an invoice does not name. */
 export const UNNAMED = `
   SELECT upstream_id, cost_nano::text FROM usage_ledger
-  WHERE org_id = $1 AND upstream_id IS NOT NULL AND NOT upstream_id = ANY ($2) AND COALESCE(answered_model, model) = ANY ($3)
+  WHERE org_id = $1 AND upstream_id IS NOT NULL AND NOT string_to_array(upstream_id, ' ') && $2::text[] AND COALESCE(answered_model, model) = ANY ($3)
     AND created_at >= $4 AND created_at <= $5 AND cost_nano > 0 AND kind NOT IN ('adjustment', 'top_up', 'period')
   ORDER BY created_at LIMIT 10000`;
