@@ -5,7 +5,8 @@ import { createDemo } from '../access/index.js';
 import type { Config } from '../config/index.js';
 import { writeFault } from '../http/index.js';
 import { createResponseRetention } from '../generation/index.js';
-import { createJobRetention, createJobWorker } from '../jobs/index.js';
+import { createJobRetention, createJobWorker, createRetention } from '../jobs/index.js';
+import { turnLedger } from '../metering/index.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { Services } from '../services.js';
 import { createFolding } from '../usage/index.js';
@@ -129,6 +130,13 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
     retention.start();
     closers.add('retention', () => retention.close());
   }
+  const ledger = createRetention({
+    what: 'months of the ledger',
+    logger,
+    forgetSome: () => turnLedger(database, { keep: config.ledgerRetentionMonths, logger }),
+  });
+  ledger.start();
+  closers.add("the ledger's months", () => ledger.close());
   files.startRetention();
   const folding = createFolding({ database, logger });
   folding.start();
