@@ -4,7 +4,7 @@ import { addBudgetCommands } from './budget-commands.js';
 import { addDocumentCommands } from './document-commands.js';
 import { addKeyCommands } from './key-commands.js';
 import { addMemberCommands } from './member-commands.js';
-import { addDeadLetterCommands, addOperatorCommands } from './operator-commands.js';
+import { addDeadLetterCommands, addOperatorCommands, addUsageCommands } from './operator-commands.js';
 import { addOrgCommands, addQuotaCommands } from './org-commands.js';
 
 /** The commands, of which one is run. */
@@ -22,6 +22,7 @@ export function createProgram(): Command {
   addMemberCommands(program);
   addDocumentCommands(program);
   addDeadLetterCommands(program);
+  addUsageCommands(program);
   addOperatorCommands(program);
   for (const command of program.commands) inherit(command);
   return program;

@@ -1,6 +1,8 @@
+import { recordChange } from '../audit/index.js';
 import type { Database } from '../database/index.js';
 import { exportRecords } from './export.js';
 import { countRecords, listRecords } from './records.js';
+import { reconcile } from './reconcile.js';
 import { summarize } from './summary.js';
 import { REBUILD, WITHOUT_LIMIT } from './usage.queries.js';
 import type { Usage } from './usage.types.js';
@@ -11,11 +13,14 @@ export function createUsage({ database }: { database: Pick<Database, 'transactio
     count: (orgId, filter) => countRecords(database, orgId, filter),
     summary: (query) => summarize(database, query),
     export: (query) => exportRecords(database, query),
+    reconcile: (orgId, invoice) => reconcile(database, orgId, invoice),
     rebuild: (orgId) =>
       database.transaction(async (sql) => {
         await sql.query(WITHOUT_LIMIT);
         const [row] = await sql.query<{ count: number }>(REBUILD, [orgId]);
-        return row?.count ?? 0;
+        const folded = row?.count ?? 0;
+        await recordChange(sql, { orgId, action: 'usage_rebuilt', subject: { id: null }, after: { folded } });
+        return folded;
       }),
   };
 }
