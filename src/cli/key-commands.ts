@@ -38,13 +38,7 @@ function rateOf({ rpm, burst }: CreateOptions): { rpm: number; burst: number } |
   return { rpm: rpm ?? both, burst: burst ?? both };
 }
 
-/** `key create|rotate|revoke|list`; the full key is shown once, by `create` and `rotate` (contract 2.16). */
-export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('API keys.');
-  addCreate(key);
-  addChanges(key);
-}
-
+/** `key create`. */
 function addCreate(key: Command): void {
   key
     .command('create')
@@ -80,7 +74,10 @@ function addCreate(key: Command): void {
     });
 }
 
-function addChanges(key: Command): void {
+/** `key create|rotate|revoke|list`; the full key is shown once, by `create` and `rotate` (contract 2.16). */
+export function addKeyCommands(program: Command): void {
+  const key = program.command('key').description('API keys.');
+  addCreate(key);
   key
     .command('rotate')
     .description('Gives a key a new text. The text before stays valid for the overlap.')
