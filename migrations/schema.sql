@@ -1815,36 +1815,46 @@ $function$;
 CREATE OR REPLACE FUNCTION public.penstock_budget_reserve(p_counters admission_counter[])
  RETURNS bigint[]
  LANGUAGE plpgsql
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 DECLARE
   moment CONSTANT timestamptz := clock_timestamp();
-  ids bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_counters)]);
-  missing int := cardinality(p_counters);
+  ids bigint[];
+  places int[];
+  written bigint[];
   c admission_counter;
-  r record;
 BEGIN
-  FOR r IN
-    SELECT t.id, v.cap, v.wanted, v.nth FROM unnest(p_counters) WITH ORDINALITY v (org, budget, subject, period, amount, cap, wanted, nth)
-      JOIN budget_counters t ON t.budget_id = v.budget AND t.subject = v.subject AND t.period_start = penstock_budget_start(v.period, moment)
-      ORDER BY t.id
-  LOOP
-    UPDATE budget_counters t SET reserved = t.reserved + r.wanted
-      WHERE t.id = r.id AND (r.cap IS NULL OR r.wanted = 0 OR t.spent + t.reserved + r.wanted <= r.cap);
-    IF NOT FOUND THEN
+  WITH v AS MATERIALIZED (
+      SELECT t.id, v.cap, v.wanted, v.nth FROM unnest(p_counters) WITH ORDINALITY v (org, budget, subject, period, amount, cap, wanted, nth)
+        JOIN budget_counters t ON t.budget_id = v.budget AND t.subject = v.subject AND t.period_start = penstock_budget_start(v.period, moment)
+        ORDER BY t.id),
+    u AS (
+      UPDATE budget_counters t SET reserved = t.reserved + v.wanted FROM v
+        WHERE t.id = v.id AND (v.cap IS NULL OR v.wanted = 0 OR t.spent + t.reserved + v.wanted <= v.cap)
+        RETURNING t.id, v.nth)
+    SELECT array_agg(u.id ORDER BY u.nth), array_agg(u.nth) INTO ids, places FROM u;
+  IF cardinality(ids) = cardinality(p_counters) THEN
+    RETURN ids;
+  END IF;
+  -- What was not written has no room, or is not made yet: then it is made now.
+  written := COALESCE(ids, '{}');
+  ids := '{}';
+  FOR i IN 1 .. cardinality(p_counters) LOOP
+    IF i = ANY (places) THEN
+      ids := ids || written[1];
+      written := written[2:];
+      CONTINUE;
+    END IF;
+    c := p_counters[i];
+    IF c.cap < c.wanted OR EXISTS (SELECT 1 FROM budget_counters t
+        WHERE t.budget_id = c.budget AND t.subject = c.subject AND t.period_start = penstock_budget_start(c.period, moment)) THEN
       RAISE EXCEPTION SQLSTATE 'PM001';
     END IF;
-    ids[r.nth] := r.id;
-    missing := missing - 1;
+    ids := ids || penstock_budget_open(c, moment, c.wanted);
   END LOOP;
-  IF missing > 0 THEN
-    FOR i IN 1 .. cardinality(p_counters) LOOP
-      CONTINUE WHEN ids[i] IS NOT NULL;
-      c := p_counters[i];
-      ids[i] := CASE WHEN c.cap IS NULL OR c.wanted <= c.cap THEN penstock_budget_open(c, moment, c.wanted) END;
-      IF ids[i] IS NULL THEN
-        RAISE EXCEPTION SQLSTATE 'PM001';
-      END IF;
-    END LOOP;
+  IF array_position(ids, NULL) IS NOT NULL THEN
+    RAISE EXCEPTION SQLSTATE 'PM001';
   END IF;
   RETURN ids;
 END $function$;
@@ -1872,25 +1882,25 @@ $function$;
 CREATE OR REPLACE FUNCTION public.penstock_budget_settle(p_endings budget_ending[])
  RETURNS integer
  LANGUAGE plpgsql
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 DECLARE
-  r record;
-  fires boolean;
-  written int := 0;
+  written int;
+  due bigint[];
 BEGIN
-  FOR r IN
-    SELECT c.id, sum(penstock_budget_part(c.amount, e.held, e.held_nano))::bigint AS held,
-        sum(penstock_budget_part(c.amount, e.spent, e.spent_nano))::bigint AS spent
-      FROM unnest(p_endings) e CROSS JOIN LATERAL unnest(e.counters) k (id) JOIN budget_counters c ON c.id = k.id
-      GROUP BY c.id ORDER BY c.id
-  LOOP
-    UPDATE budget_counters c SET spent = greatest(0, c.spent + r.spent), reserved = c.reserved - r.held
-      WHERE c.id = r.id RETURNING c.spent >= c.fires_at INTO fires;
-    written := written + 1;
-    IF fires THEN
-      PERFORM penstock_budget_tell(r.id);
-    END IF;
-  END LOOP;
+  WITH n AS MATERIALIZED (
+      SELECT c.id, sum(penstock_budget_part(c.amount, e.held, e.held_nano))::bigint AS held,
+          sum(penstock_budget_part(c.amount, e.spent, e.spent_nano))::bigint AS spent
+        FROM unnest(p_endings) e CROSS JOIN LATERAL unnest(e.counters) k (id) JOIN budget_counters c ON c.id = k.id
+        GROUP BY c.id ORDER BY c.id),
+    u AS (
+      UPDATE budget_counters c SET spent = greatest(0, c.spent + n.spent), reserved = c.reserved - n.held FROM n
+        WHERE c.id = n.id RETURNING c.id, c.spent >= c.fires_at AS fires)
+    SELECT count(*), array_agg(u.id ORDER BY u.id) FILTER (WHERE u.fires) INTO written, due FROM u;
+  IF due IS NOT NULL THEN
+    PERFORM penstock_budget_tell(id) FROM unnest(due) id;
+  END IF;
   RETURN written;
 END $function$;
 
@@ -2253,7 +2263,8 @@ BEGIN
       lease_until = NULL, deadline = NULL,
       error_message = CASE WHEN p_status = 'failed' THEN p_message END, error_code = p_code
     WHERE id = j.id RETURNING * INTO done;
-  PERFORM penstock_release(done.operation_id);
+  PERFORM penstock_release(done.operation_id, COALESCE(p_outcome, jsonb_build_object('status', p_status,
+    'errorCode', CASE p_status WHEN 'failed' THEN COALESCE(p_code, 'server_error') END, 'costNano', '0')));
   PERFORM penstock_job_event(done);
   PERFORM penstock_generation_event(done, 'generation.failed', jsonb_build_object('errorMessage', p_message));
   RETURN done;
@@ -2460,7 +2471,7 @@ BEGIN
       SELECT 1 FROM jobs o WHERE o.org_id = item ->> 'orgId' AND o.status IN ('pending', 'processing')
       LIMIT (item ->> 'maxPending')::bigint) o;
     IF unfinished >= (item ->> 'maxPending')::bigint THEN
-      PERFORM penstock_release(item ->> 'operationId');
+      PERFORM penstock_release(item ->> 'operationId', '{"status": "failed", "errorCode": "rate_limited", "costNano": "0"}');
       answers := answers || jsonb_build_object('id', item ->> 'id', 'createdAt', NULL);
       CONTINUE;
     END IF;
@@ -3001,9 +3012,9 @@ BEGIN
     FROM (SELECT bytes + octet_length(p_response) - octet_length(r.response) AS n) bytes_of
     WHERE s.org_id = r.org_id AND s.part = 9 + (hashtext(r.id) & 7);
   IF p_amounts IS NULL THEN
-    PERFORM penstock_release('op_' || substr(r.id, 6));
+    PERFORM penstock_release('op_' || substr(r.id, 6), p_outcome);
   ELSE
-    PERFORM penstock_settle('op_' || substr(r.id, 6), p_amounts);
+    PERFORM penstock_settle('op_' || substr(r.id, 6), p_amounts, p_outcome);
     IF p_event IS NOT NULL THEN
       PERFORM penstock_emit('events', r.org_id, penstock_event(p_event ->> 'type', r.org_id, p_event -> 'data'), p_trace);
     END IF;
@@ -3191,7 +3202,7 @@ BEGIN
     RETURN false;
   END IF;
   r := penstock_run_work(r, p -> 'operations', p -> 'steps', (p ->> 'tokens')::bigint);
-  PERFORM penstock_run_finish(r, p ->> 'status', p ->> 'text');
+  PERFORM penstock_run_finish(r, p ->> 'status', p ->> 'text', p ->> 'code');
   RETURN true;
 END $function$;
 
@@ -3210,7 +3221,7 @@ BEGIN
   PERFORM pg_notify('penstock_run_event', r.id || ':' || r.sequence);
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_run_finish(r agent_runs, p_status text, p_text text)
+CREATE OR REPLACE FUNCTION public.penstock_run_finish(r agent_runs, p_status text, p_text text, p_code text DEFAULT 'server_error'::text)
  RETURNS agent_runs
  LANGUAGE plpgsql
 AS $function$
@@ -3219,7 +3230,9 @@ DECLARE
 BEGIN
   done := penstock_run_work(r, jsonb_build_array(jsonb_build_object('id', r.operation_id,
     'amounts', CASE WHEN r.total_steps > 0 THEN
-      (SELECT to_jsonb(l.reserved) FROM usage_ledger l WHERE l.operation_id = r.operation_id) END)),
+      (SELECT to_jsonb(l.reserved) FROM usage_ledger l WHERE l.operation_id = r.operation_id) END,
+    'outcome', jsonb_build_object('status', CASE p_status WHEN 'completed' THEN 'succeeded' ELSE p_status END,
+      'errorCode', CASE p_status WHEN 'failed' THEN p_code END, 'costNano', '0'))),
     CASE WHEN p_status = 'failed' AND r.total_steps > 0
       THEN jsonb_build_array(jsonb_build_object('type', 'error', 'content', p_text)) ELSE '[]' END, 0);
   UPDATE agent_runs q SET status = p_status, sequence = q.sequence + 1, completed_at = clock_timestamp(), worker_id = NULL,
@@ -3696,12 +3709,12 @@ BEGIN
   END IF;
   EXECUTE format($sql$
     WITH taken AS MATERIALIZED (
-      SELECT l.*, l.kind NOT IN ('adjustment', 'top_up', 'period') AS is_call FROM usage_ledger l
+      SELECT l.*, l.kind NOT IN ('adjustment', 'top_up', 'period', 'hold') AS is_call FROM usage_ledger l
         WHERE l.org_id = $1 AND l.sequence > $2 ORDER BY l.sequence LIMIT $3
     ), added AS (
       INSERT INTO usage_cells (org_id, start, period_start, model, provider, key_id, end_user, operation, status, tags, %1$s)
       SELECT $1, date_bin('15 minutes', settled_at, 'epoch') AS at, period_start, model, provider, key_id, end_user, kind, status, named.tags,
-          count(*) FILTER (WHERE is_call), count(*) FILTER (WHERE status = 'failed'), count(*) FILTER (WHERE is_call AND cost_nano IS NULL),
+          count(*) FILTER (WHERE is_call), count(*) FILTER (WHERE is_call AND status = 'failed'), count(*) FILTER (WHERE is_call AND cost_nano IS NULL),
           COALESCE(sum(tokens[1]), 0), COALESCE(sum(tokens[2]), 0), COALESCE(sum(tokens[3]), 0), COALESCE(sum(tokens[4]), 0),
           COALESCE(sum(tokens[5]), 0), COALESCE(sum(cost_nano), 0), COALESCE(sum(penstock_latency_digit(latency_ms)), 0), %2$s
         FROM taken CROSS JOIN LATERAL (SELECT CASE WHEN cardinality(taken.tags) < 2 THEN taken.tags
