@@ -2,7 +2,7 @@ import { Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import type { Budget } from '../../src/metering/index.js';
 import { ApiKeyType } from '../api-key/api-key.type.js';
 import type { GraphqlContext } from '../context.js';
-import { Viewer } from '../organization/organization.type.js';
+import { Caller } from '../organization/organization.type.js';
 import { Decimal } from '../scalars.js';
 import { BudgetType } from './budget.type.js';
 import { callersSpend, spendOf } from './spend.js';
@@ -11,7 +11,7 @@ const SPEND =
   'What its calls have cost at their upstreams in the current month, UTC, in USD; a minute old at most.';
 
 /** What a caller may spend and has spent (beyond 13.4). */
-@Resolver(() => Viewer)
+@Resolver(() => Caller)
 export class CallerBudgetsResolver {
   @FieldResolver(() => [BudgetType], {
     description:

@@ -1,7 +1,11 @@
 import { Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import { Json } from '../scalars.js';
+import { ModelTier } from '../enums.js';
 
-@ObjectType({ simpleResolvers: true, description: 'Tokens of a message, and its charge.' })
+@ObjectType('ModelMessageUsage', {
+  simpleResolvers: true,
+  description: 'Tokens of a message, and its charge.',
+})
 export class MessageUsage {
   @Field(() => Int, { description: 'Tokens of the input that no cache held.' })
   inputTokens!: number;
@@ -19,7 +23,7 @@ export class MessageUsage {
   creditsUsed!: number;
 }
 
-@ObjectType({
+@ObjectType('ModelMessage', {
   simpleResolvers: true,
   description: 'A generation of text in the form of the Messages convention.',
 })
@@ -30,7 +34,7 @@ export class Message {
   @Field(() => String, { description: 'Id of the model that answered.' })
   model!: string;
 
-  @Field(() => String, { description: "The asked model's tier." })
+  @Field(() => ModelTier, { description: "The asked model's tier." })
   modelTier!: string;
 
   @Field(() => String, { nullable: true, description: 'Why it ended, such as `end_turn` or `tool_use`.' })
@@ -46,7 +50,10 @@ export class Message {
   object!: unknown;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'An event of a message as it comes.' })
+@ObjectType('ModelMessageEvent', {
+  simpleResolvers: true,
+  description: 'An event of a message as it comes.',
+})
 export class MessageEvent {
   @Field(() => String, { description: 'Such as `content_block_delta`.' })
   type!: string;
@@ -55,7 +62,10 @@ export class MessageEvent {
   event!: unknown;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'How long the input of a message is.' })
+@ObjectType('ModelMessageTokens', {
+  simpleResolvers: true,
+  description: 'How long the input of a message is.',
+})
 export class MessageTokens {
   @Field(() => Int, { description: 'Tokens of messages, system and tools.' })
   inputTokens!: number;

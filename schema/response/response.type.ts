@@ -1,9 +1,12 @@
 import { Field, Float, ID, Int, ObjectType } from 'type-graphql';
-import { ResponseStatus } from '../enums.js';
+import { ModelTier, ResponseStatus } from '../enums.js';
 import { connectionType } from '../connection.js';
 import { DateTime, Json } from '../scalars.js';
 
-@ObjectType({ simpleResolvers: true, description: 'Tokens of a response, and its charge.' })
+@ObjectType('ModelResponseUsage', {
+  simpleResolvers: true,
+  description: 'Tokens of a response, and its charge.',
+})
 export class ResponseUsage {
   @Field(() => Int, { description: 'Tokens of the input, instructions and tools.' })
   inputTokens!: number;
@@ -24,7 +27,7 @@ export class ResponseUsage {
   creditsUsed!: number;
 }
 
-@ObjectType({
+@ObjectType('ModelResponse', {
   simpleResolvers: true,
   description: 'A generation of text in the form of the Responses convention.',
 })
@@ -41,7 +44,7 @@ export class Response {
   @Field(() => String, { description: 'Id of the model that answers.' })
   model!: string;
 
-  @Field(() => String, { description: "The asked model's tier." })
+  @Field(() => ModelTier, { description: "The asked model's tier." })
   modelTier!: string;
 
   @Field(() => ID, { nullable: true, description: 'The response that this one goes on from.' })
@@ -60,9 +63,11 @@ export class Response {
   object!: unknown;
 }
 
-export const ResponseConnection = connectionType('Response', () => Response);
+export const ResponseConnection = connectionType('ModelResponse', () => Response);
 
-@ObjectType({ description: 'An event of a response that is worked on without its caller.' })
+@ObjectType('ModelResponseProgress', {
+  description: 'An event of a response that is worked on without its caller.',
+})
 export class ResponseProgress {
   @Field(() => Int, { description: 'From 1, without a hole: pass it as `after` to go on from here.' })
   sequence!: number;
@@ -77,7 +82,10 @@ export class ResponseProgress {
   id!: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'An event of a response as it comes.' })
+@ObjectType('ModelResponseEvent', {
+  simpleResolvers: true,
+  description: 'An event of a response as it comes.',
+})
 export class ResponseEvent {
   @Field(() => Int, { description: 'From 0, without a hole.' })
   sequenceNumber!: number;
@@ -95,7 +103,10 @@ export class DeletedResponse {
   id!: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'A page of the items that a response was made of.' })
+@ObjectType('ModelResponseInputItems', {
+  simpleResolvers: true,
+  description: 'A page of the items that a response was made of.',
+})
 export class ResponseInputItems {
   @Field(() => Json, { description: 'Items with their ids, in the form of the convention.' })
   items!: unknown;
