@@ -1,8 +1,8 @@
 /**
  * The comparison: what Penstock's work costs beside bare programs and peers, on this machine, in one run. Figures are CPU from the operating system,
  * rates and latencies; the targets are ratios wherever they can be, so that they hold on any machine. Some ten minutes; `--quick` takes
- * three. Names of parts (`chat documents reservations budgets durable agents jobs subscriptions webhooks outbox idle neighbours`) run those alone. `usage` runs only by
- * its name; `--records=<number>` gives it fewer than ten million.
+ * three. Names of parts (`chat documents reservations budgets durable agents jobs subscriptions webhooks outbox idle neighbours`) run those alone. `usage` runs
+ * only by its name; `--records=<number>` gives it fewer than ten million.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';

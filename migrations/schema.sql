@@ -1879,36 +1879,46 @@ $function$;
 CREATE OR REPLACE FUNCTION public.penstock_budget_reserve(p_counters admission_counter[])
  RETURNS bigint[]
  LANGUAGE plpgsql
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 DECLARE
   moment CONSTANT timestamptz := clock_timestamp();
-  ids bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_counters)]);
-  missing int := cardinality(p_counters);
+  ids bigint[];
+  places int[];
+  written bigint[];
   c admission_counter;
-  r record;
 BEGIN
-  FOR r IN
-    SELECT t.id, v.cap, v.wanted, v.nth FROM unnest(p_counters) WITH ORDINALITY v (org, budget, subject, period, amount, cap, wanted, nth)
-      JOIN budget_counters t ON t.budget_id = v.budget AND t.subject = v.subject AND t.period_start = penstock_budget_start(v.period, moment)
-      ORDER BY t.id
-  LOOP
-    UPDATE budget_counters t SET reserved = t.reserved + r.wanted
-      WHERE t.id = r.id AND (r.cap IS NULL OR r.wanted = 0 OR t.spent + t.reserved + r.wanted <= r.cap);
-    IF NOT FOUND THEN
+  WITH v AS MATERIALIZED (
+      SELECT t.id, v.cap, v.wanted, v.nth FROM unnest(p_counters) WITH ORDINALITY v (org, budget, subject, period, amount, cap, wanted, nth)
+        JOIN budget_counters t ON t.budget_id = v.budget AND t.subject = v.subject AND t.period_start = penstock_budget_start(v.period, moment)
+        ORDER BY t.id),
+    u AS (
+      UPDATE budget_counters t SET reserved = t.reserved + v.wanted FROM v
+        WHERE t.id = v.id AND (v.cap IS NULL OR v.wanted = 0 OR t.spent + t.reserved + v.wanted <= v.cap)
+        RETURNING t.id, v.nth)
+    SELECT array_agg(u.id ORDER BY u.nth), array_agg(u.nth) INTO ids, places FROM u;
+  IF cardinality(ids) = cardinality(p_counters) THEN
+    RETURN ids;
+  END IF;
+  -- What was not written has no room, or is not made yet: then it is made now.
+  written := COALESCE(ids, '{}');
+  ids := '{}';
+  FOR i IN 1 .. cardinality(p_counters) LOOP
+    IF i = ANY (places) THEN
+      ids := ids || written[1];
+      written := written[2:];
+      CONTINUE;
+    END IF;
+    c := p_counters[i];
+    IF c.cap < c.wanted OR EXISTS (SELECT 1 FROM budget_counters t
+        WHERE t.budget_id = c.budget AND t.subject = c.subject AND t.period_start = penstock_budget_start(c.period, moment)) THEN
       RAISE EXCEPTION SQLSTATE 'PM001';
     END IF;
-    ids[r.nth] := r.id;
-    missing := missing - 1;
+    ids := ids || penstock_budget_open(c, moment, c.wanted);
   END LOOP;
-  IF missing > 0 THEN
-    FOR i IN 1 .. cardinality(p_counters) LOOP
-      CONTINUE WHEN ids[i] IS NOT NULL;
-      c := p_counters[i];
-      ids[i] := CASE WHEN c.cap IS NULL OR c.wanted <= c.cap THEN penstock_budget_open(c, moment, c.wanted) END;
-      IF ids[i] IS NULL THEN
-        RAISE EXCEPTION SQLSTATE 'PM001';
-      END IF;
-    END LOOP;
+  IF array_position(ids, NULL) IS NOT NULL THEN
+    RAISE EXCEPTION SQLSTATE 'PM001';
   END IF;
   RETURN ids;
 END $function$;
@@ -1936,25 +1946,25 @@ $function$;
 CREATE OR REPLACE FUNCTION public.penstock_budget_settle(p_endings budget_ending[])
  RETURNS integer
  LANGUAGE plpgsql
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 DECLARE
-  r record;
-  fires boolean;
-  written int := 0;
+  written int;
+  due bigint[];
 BEGIN
-  FOR r IN
-    SELECT c.id, sum(penstock_budget_part(c.amount, e.held, e.held_nano))::bigint AS held,
-        sum(penstock_budget_part(c.amount, e.spent, e.spent_nano))::bigint AS spent
-      FROM unnest(p_endings) e CROSS JOIN LATERAL unnest(e.counters) k (id) JOIN budget_counters c ON c.id = k.id
-      GROUP BY c.id ORDER BY c.id
-  LOOP
-    UPDATE budget_counters c SET spent = greatest(0, c.spent + r.spent), reserved = c.reserved - r.held
-      WHERE c.id = r.id RETURNING c.spent >= c.fires_at INTO fires;
-    written := written + 1;
-    IF fires THEN
-      PERFORM penstock_budget_tell(r.id);
-    END IF;
-  END LOOP;
+  WITH n AS MATERIALIZED (
+      SELECT c.id, sum(penstock_budget_part(c.amount, e.held, e.held_nano))::bigint AS held,
+          sum(penstock_budget_part(c.amount, e.spent, e.spent_nano))::bigint AS spent
+        FROM unnest(p_endings) e CROSS JOIN LATERAL unnest(e.counters) k (id) JOIN budget_counters c ON c.id = k.id
+        GROUP BY c.id ORDER BY c.id),
+    u AS (
+      UPDATE budget_counters c SET spent = greatest(0, c.spent + n.spent), reserved = c.reserved - n.held FROM n
+        WHERE c.id = n.id RETURNING c.id, c.spent >= c.fires_at AS fires)
+    SELECT count(*), array_agg(u.id ORDER BY u.id) FILTER (WHERE u.fires) INTO written, due FROM u;
+  IF due IS NOT NULL THEN
+    PERFORM penstock_budget_tell(id) FROM unnest(due) id;
+  END IF;
   RETURN written;
 END $function$;
 

@@ -5,6 +5,12 @@ import { operation } from './operation.js';
 
 export type AgentTemplateCategory = 'research' | 'content' | 'coding' | 'analysis' | 'support' | 'productivity';
 
+export type ModelType = 'chat' | 'embedding' | 'rerank' | 'image' | 'image_edit' | 'video' | 'music' | 'tts' | 'stt';
+
+export type ModelTier = 'basic' | 'standard' | 'powerful' | 'fast' | 'premium';
+
+export type BucketName = 'credits' | 'chat_tokens' | 'image_generations' | 'image_edits' | 'video_seconds' | 'stt_seconds' | 'tts_chars' | 'music_tracks' | 'agent_runs';
+
 export type AgentRunStatus = 'running' | 'completed' | 'failed' | 'cancelled';
 
 export type AgentStepType = 'thinking' | 'tool_call' | 'tool_result' | 'response' | 'error';
@@ -20,10 +26,6 @@ export type BudgetPeriod = 'total' | 'day' | 'week' | 'month';
 export type ActorKind = 'person' | 'key' | 'operator' | 'system';
 
 export type AuditAction = 'organization_created' | 'plan_changed' | 'subscription_cancelled' | 'quota_topped_up' | 'quota_set' | 'key_created' | 'key_updated' | 'key_rotated' | 'key_revoked' | 'member_added' | 'member_role_changed' | 'member_removed' | 'sign_in_link_created' | 'password_set' | 'password_changed' | 'webhook_created' | 'webhook_updated' | 'webhook_deleted' | 'webhook_secret_rotated' | 'webhook_recovered' | 'webhook_disabled' | 'budget_created' | 'budget_updated' | 'budget_deleted' | 'agent_published' | 'agent_unpublished' | 'dead_letters_replayed' | 'database_migrated' | 'topics_created' | 'usage_rebuilt';
-
-export type ModelTier = 'basic' | 'standard' | 'powerful' | 'fast' | 'premium';
-
-export type BucketName = 'credits' | 'chat_tokens' | 'image_generations' | 'image_edits' | 'video_seconds' | 'stt_seconds' | 'tts_chars' | 'music_tracks' | 'agent_runs';
 
 export type EmbeddingEncoding = 'float' | 'base64';
 
@@ -58,8 +60,6 @@ export type JobStatus = 'pending' | 'processing' | 'completed' | 'failed' | 'can
 export type MediaFormat = 'png' | 'jpeg' | 'webp' | 'mp3' | 'wav' | 'opus' | 'aac' | 'flac' | 'pcm' | 'json' | 'text' | 'srt' | 'vtt';
 
 export type JobMode = 'text_to_video' | 'image_to_video' | 'video_to_video' | 'text_to_music' | 'audio_to_audio';
-
-export type ModelType = 'chat' | 'embedding' | 'rerank' | 'image' | 'image_edit' | 'video' | 'music' | 'tts' | 'stt';
 
 export type JobSort = 'newest' | 'oldest';
 
@@ -769,17 +769,17 @@ export const queries = {
     templateCategory?: AgentTemplateCategory | null | undefined;
     /** Also list the templates. */
     includeTemplates?: boolean | null | undefined;
-  }, { agents: { nodes: ({ id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; })[]; edges: ({ cursor: string; node: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } | null }>(
+  }, { agents: { nodes: ({ id: string; name: string; description: string; icon: string; systemPrompt: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; modelId: string; })[]; edges: ({ cursor: string; node: { id: string; name: string; description: string; icon: string; systemPrompt: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; modelId: string; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; } | null }>(
     'agents',
-    "query ($after: String, $first: Int, $templateCategory: AgentTemplateCategory, $includeTemplates: Boolean) { agents(after: $after, first: $first, templateCategory: $templateCategory, includeTemplates: $includeTemplates) { nodes { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } edges { cursor node { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
+    "query ($after: String, $first: Int, $templateCategory: AgentTemplateCategory, $includeTemplates: Boolean) { agents(after: $after, first: $first, templateCategory: $templateCategory, includeTemplates: $includeTemplates) { nodes { id name description icon systemPrompt tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt modelId } edges { cursor node { id name description icon systemPrompt tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt modelId } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor } }",
   ),
   /** One agent: an agent of the organisation, a template or a public agent. */
   agent: operation<{
     /** Id of the agent. */
     id: string;
-  }, { agent: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; } | null }>(
+  }, { agent: { id: string; name: string; description: string; icon: string; systemPrompt: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; modelId: string; } | null }>(
     'agent',
-    "query ($id: ID!) { agent(id: $id) { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } }",
+    "query ($id: ID!) { agent(id: $id) { id name description icon systemPrompt tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt modelId } }",
   ),
   /** One run of the organisation, with its steps. */
   agentRun: operation<{
@@ -809,9 +809,9 @@ export const queries = {
   apiKeys: operation<{
     /** Only keys that this e-mail address or the `command line` created. The person may have left the organisation since. */
     createdBy?: string | null | undefined;
-  }, { apiKeys: ({ id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; })[] | null }>(
+  }, { apiKeys: ({ id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; spend: string; })[] | null }>(
     'apiKeys',
-    "query ($createdBy: String) { apiKeys(createdBy: $createdBy) { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags } }",
+    "query ($createdBy: String) { apiKeys(createdBy: $createdBy) { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags spend } }",
   ),
   /** The organisation's budgets, in the order in which they are checked. */
   budgets: operation<{}, { budgets: ({ id: string; name: string; scope: BudgetScope; subject: string | null; unit: BudgetUnit; limit: string; period: BudgetPeriod; countsFrom: string; resetsAt: string | null; spent: string; reserved: string; remaining: string | null; hard: boolean; thresholds: (number)[]; })[] | null }>(
@@ -851,9 +851,9 @@ export const queries = {
     "query ($input: EstimateInput!) { estimate(input: $input) { model modelTier amounts { bucket amount } } }",
   ),
   /** The API key or the session that makes the request. */
-  caller: operation<{}, { caller: { keyId: string; keyName: string; userId: string; scopes: (KeyScope)[]; expiresAt: string | null; organization: { id: string; name: string; planCode: PlanCode; entitled: boolean; }; person: { id: string; email: string; memberships: ({ organizationId: string; organizationName: string; role: PenstockRole; })[]; } | null; role: PenstockRole | null; } | null }>(
+  caller: operation<{}, { caller: { keyId: string; keyName: string; userId: string; scopes: (KeyScope)[]; expiresAt: string | null; organization: { id: string; name: string; planCode: PlanCode; entitled: boolean; }; person: { id: string; email: string; memberships: ({ organizationId: string; organizationName: string; role: PenstockRole; })[]; } | null; role: PenstockRole | null; budgets: ({ id: string; name: string; scope: BudgetScope; subject: string | null; unit: BudgetUnit; limit: string; period: BudgetPeriod; countsFrom: string; resetsAt: string | null; spent: string; reserved: string; remaining: string | null; hard: boolean; thresholds: (number)[]; })[]; spend: string; } | null }>(
     'caller',
-    "query { caller { keyId keyName userId scopes expiresAt organization { id name planCode entitled } person { id email memberships { organizationId organizationName role } } role } }",
+    "query { caller { keyId keyName userId scopes expiresAt organization { id name planCode entitled } person { id email memberships { organizationId organizationName role } } role budgets { id name scope subject unit limit period countsFrom resetsAt spent reserved remaining hard thresholds } spend } }",
   ),
   /** The organisation of the API key or the session. */
   penstockOrganization: operation<{}, { penstockOrganization: { id: string; name: string; planCode: PlanCode; entitled: boolean; } | null }>(
@@ -1079,9 +1079,9 @@ export const mutations = {
   createAgent: operation<{
     /** The new agent. */
     input: CreateAgentInput;
-  }, { createAgent: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; } | null }>(
+  }, { createAgent: { id: string; name: string; description: string; icon: string; systemPrompt: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; modelId: string; } | null }>(
     'createAgent',
-    "mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } }",
+    "mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id name description icon systemPrompt tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt modelId } }",
   ),
   /** Changes an agent of the organisation. Runs that have started keep the old settings. */
   updateAgent: operation<{
@@ -1089,17 +1089,17 @@ export const mutations = {
     input: UpdateAgentInput;
     /** Id of the agent. */
     id: string;
-  }, { updateAgent: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; } | null }>(
+  }, { updateAgent: { id: string; name: string; description: string; icon: string; systemPrompt: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; modelId: string; } | null }>(
     'updateAgent',
-    "mutation ($input: UpdateAgentInput!, $id: ID!) { updateAgent(input: $input, id: $id) { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } }",
+    "mutation ($input: UpdateAgentInput!, $id: ID!) { updateAgent(input: $input, id: $id) { id name description icon systemPrompt tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt modelId } }",
   ),
   /** Deletes an agent and its knowledge files. Its runs stay readable. */
   deleteAgent: operation<{
     /** Id of the agent. */
     id: string;
-  }, { deleteAgent: { success: boolean; } | null }>(
+  }, { deleteAgent: { id: string; success: boolean; } | null }>(
     'deleteAgent',
-    "mutation ($id: ID!) { deleteAgent(id: $id) { success } }",
+    "mutation ($id: ID!) { deleteAgent(id: $id) { id success } }",
   ),
   /** Copies an agent of the organisation, a template or a public agent. */
   duplicateAgent: operation<{
@@ -1107,9 +1107,9 @@ export const mutations = {
     input?: DuplicateAgentInput | null | undefined;
     /** Id of the agent to copy. */
     id: string;
-  }, { duplicateAgent: { id: string; name: string; description: string; icon: string; systemPrompt: string; model: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; } | null }>(
+  }, { duplicateAgent: { id: string; name: string; description: string; icon: string; systemPrompt: string; tools: (string)[]; temperature: number; maxTokens: number; maxIterations: number; memoryEnabled: boolean; isTemplate: boolean; templateCategory: AgentTemplateCategory | null; isPublic: boolean; runCount: number; createdAt: string; updatedAt: string; modelId: string; } | null }>(
     'duplicateAgent',
-    "mutation ($input: DuplicateAgentInput, $id: ID!) { duplicateAgent(input: $input, id: $id) { id name description icon systemPrompt model tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt } }",
+    "mutation ($input: DuplicateAgentInput, $id: ID!) { duplicateAgent(input: $input, id: $id) { id name description icon systemPrompt tools temperature maxTokens maxIterations memoryEnabled isTemplate templateCategory isPublic runCount createdAt updatedAt modelId } }",
   ),
   /** Starts a run and returns at once. Subscribe to `agentRunSteps(runId:, after: 0)` to follow it. */
   runAgent: operation<{
@@ -1143,9 +1143,9 @@ export const mutations = {
   createApiKey: operation<{
     /** The name and the scopes of the key. */
     input: CreateApiKeyInput;
-  }, { createApiKey: { apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; }; key: string; } | null }>(
+  }, { createApiKey: { apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; spend: string; }; key: string; } | null }>(
     'createApiKey',
-    "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags } key } }",
+    "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags spend } key } }",
   ),
   /** Changes a key. It holds for its next calls; open connections stay. Only owners and admins may do this. */
   updateApiKey: operation<{
@@ -1153,9 +1153,9 @@ export const mutations = {
     input: UpdateApiKeyInput;
     /** Id of the key. */
     id: string;
-  }, { updateApiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; } | null }>(
+  }, { updateApiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; spend: string; } | null }>(
     'updateApiKey',
-    "mutation ($input: UpdateApiKeyInput!, $id: ID!) { updateApiKey(input: $input, id: $id) { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags } }",
+    "mutation ($input: UpdateApiKeyInput!, $id: ID!) { updateApiKey(input: $input, id: $id) { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags spend } }",
   ),
   /** Gives a key a new text; its id and its limits stay. The text before stays valid for `overlapSeconds`, and is refused at once where they are 0. Only owners and admins may do this. */
   rotateApiKey: operation<{
@@ -1163,17 +1163,17 @@ export const mutations = {
     overlapSeconds?: number | undefined;
     /** Id of the key. */
     id: string;
-  }, { rotateApiKey: { apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; }; key: string; } | null }>(
+  }, { rotateApiKey: { apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; spend: string; }; key: string; } | null }>(
     'rotateApiKey',
-    "mutation ($overlapSeconds: Int!, $id: ID!) { rotateApiKey(overlapSeconds: $overlapSeconds, id: $id) { apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags } key } }",
+    "mutation ($overlapSeconds: Int!, $id: ID!) { rotateApiKey(overlapSeconds: $overlapSeconds, id: $id) { apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags spend } key } }",
   ),
   /** Revokes an API key at once and for ever, and closes its open connections. Only owners and admins may do this. */
   revokeApiKey: operation<{
     /** Id of the key. */
     id: string;
-  }, { revokeApiKey: { success: boolean; apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; }; } | null }>(
+  }, { revokeApiKey: { success: boolean; apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; spend: string; }; } | null }>(
     'revokeApiKey',
-    "mutation ($id: ID!) { revokeApiKey(id: $id) { success apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags } } }",
+    "mutation ($id: ID!) { revokeApiKey(id: $id) { success apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags spend } } }",
   ),
   /** Makes a budget; it counts the calls from now on. Only owners and admins may do this. */
   createBudget: operation<{
@@ -1266,17 +1266,17 @@ export const mutations = {
     id: string;
     /** Id of its agent. */
     agentId: string;
-  }, { deleteKnowledgeFile: { success: boolean; } | null }>(
+  }, { deleteKnowledgeFile: { id: string; success: boolean; } | null }>(
     'deleteKnowledgeFile',
-    "mutation ($id: ID!, $agentId: ID!) { deleteKnowledgeFile(id: $id, agentId: $agentId) { success } }",
+    "mutation ($id: ID!, $agentId: ID!) { deleteKnowledgeFile(id: $id, agentId: $agentId) { id success } }",
   ),
   /** Deletes a fact that a user told an agent. */
   deleteAgentMemory: operation<{
     /** Id of the memory. */
     id: string;
-  }, { deleteAgentMemory: { success: boolean; } | null }>(
+  }, { deleteAgentMemory: { id: string; success: boolean; } | null }>(
     'deleteAgentMemory',
-    "mutation ($id: ID!) { deleteAgentMemory(id: $id) { success } }",
+    "mutation ($id: ID!) { deleteAgentMemory(id: $id) { id success } }",
   ),
   /** Adds a person by e-mail address. Only owners and admins may do this; only owners may add owners. */
   addPenstockMember: operation<{
@@ -1300,9 +1300,9 @@ export const mutations = {
   removePenstockMember: operation<{
     /** Id of the person. */
     userId: string;
-  }, { removePenstockMember: { success: boolean; } | null }>(
+  }, { removePenstockMember: { id: string; success: boolean; } | null }>(
     'removePenstockMember',
-    "mutation ($userId: ID!) { removePenstockMember(userId: $userId) { success } }",
+    "mutation ($userId: ID!) { removePenstockMember(userId: $userId) { id success } }",
   ),
   /** Creates a sign-in link for a member who forgot the password. Earlier links of the member stop working. */
   createPenstockSignInLink: operation<{
@@ -1440,9 +1440,9 @@ export const mutations = {
   deleteWebhook: operation<{
     /** Id of the webhook. */
     id: string;
-  }, { deleteWebhook: { success: boolean; } | null }>(
+  }, { deleteWebhook: { id: string; success: boolean; } | null }>(
     'deleteWebhook',
-    "mutation ($id: ID!) { deleteWebhook(id: $id) { success } }",
+    "mutation ($id: ID!) { deleteWebhook(id: $id) { id success } }",
   ),
   /** Sends a signed `webhook.test` event now. */
   testWebhook: operation<{
@@ -1565,7 +1565,7 @@ export const subscriptions = {
   ),
 } as const;
 
-export const VALUE_TYPES: readonly string[] = ["Query","AgentConnection","AgentEdge","PageInfo","AgentStep","AgentRunConnection","AgentRunEdge","KeyRate","BudgetSubjectConnection","BudgetSubject","BudgetSubjectEdge","AuditEntryConnection","AuditEntryEdge","Estimate","BucketAmount","Caller","PenstockMembership","ImageJobInput","ImageEditJobInput","VideoJobInput","MusicJobInput","SpeechJobInput","TranscriptionJobInput","ImageOutput","JobImage","ImageEditOutput","VideoOutput","MusicOutput","SpeechOutput","TranscriptionOutput","TranscriptSegment","TranscriptWord","ModelPricing","ModelModalities","ModelCost","ModelLongContextCost","JobConnection","JobEdge","AgentMemoryConnection","AgentMemoryEdge","PenstockMember","ModelMessageTokens","Quota","QuotaPlan","BucketQuota","ModelResponseConnection","ModelResponseUsage","ModelResponseEdge","ModelResponseInputItems","PenstockStorage","UsageRecordConnection","UsageTokens","ClientIdentification","UsageRecordEdge","UsageSummaryRow","UsageLatency","PenstockVersion","WebhookDeliveryConnection","WebhookDeliveryAttempt","WebhookDeliveryEdge","Mutation","DeleteAgentResult","ChatCompletionChoice","ChatMessage","ChatUsage","CreditsBreakdown","CreateApiKeyResult","RotateApiKeyResult","RevokeApiKeyResult","CreateClientTokenResult","EmbeddingList","Embedding","EmbeddingUsage","ImageEdit","EditedImage","ImageEditUsage","ImageGeneration","GeneratedImage","ImageUsage","CancelJobResult","DeleteKnowledgeResult","AddPenstockMemberResult","PenstockSignInLink","RemovePenstockMemberResult","ChangePenstockPasswordResult","ModelMessageUsage","MusicGeneration","GeneratedMusic","MusicUsage","RankedResult","RankedDocument","RerankUsage","SpeechGeneration","GeneratedSpeech","SpeechUsage","TranscriptionGeneration","Transcript","TranscriptionUsage","VideoGeneration","GeneratedVideo","VideoUsage","DeleteWebhookResult","RecoverWebhookResult","Subscription","ChatChunkChoice","JobProgress","ModelMessageEvent","ModelResponseEvent","ModelResponseProgress","AgentRunEvent","UsageExportPiece"];
+export const VALUE_TYPES: readonly string[] = ["Query","AgentConnection","ModelPricing","ModelModalities","ModelCost","ModelLongContextCost","AgentEdge","PageInfo","AgentStep","AgentRunConnection","AgentRunEdge","KeyRate","BudgetSubjectConnection","BudgetSubject","BudgetSubjectEdge","AuditEntryConnection","AuditEntryEdge","Estimate","BucketAmount","Caller","PenstockMembership","ImageJobInput","ImageEditJobInput","VideoJobInput","MusicJobInput","SpeechJobInput","TranscriptionJobInput","ImageOutput","JobImage","ImageEditOutput","VideoOutput","MusicOutput","SpeechOutput","TranscriptionOutput","TranscriptSegment","TranscriptWord","JobConnection","JobEdge","AgentMemoryConnection","AgentMemoryEdge","PenstockMember","ModelMessageTokens","Quota","QuotaPlan","BucketQuota","ModelResponseConnection","ModelResponseUsage","ModelResponseEdge","ModelResponseInputItems","PenstockStorage","UsageRecordConnection","UsageTokens","ClientIdentification","UsageRecordEdge","UsageSummaryRow","UsageLatency","PenstockVersion","WebhookDeliveryConnection","WebhookDeliveryAttempt","WebhookDeliveryEdge","Mutation","ChatCompletionChoice","ChatMessage","ChatUsage","CreditsBreakdown","CreateApiKeyResult","RotateApiKeyResult","RevokeApiKeyResult","CreateClientTokenResult","EmbeddingList","Embedding","EmbeddingUsage","ImageEdit","EditedImage","ImageEditUsage","ImageGeneration","GeneratedImage","ImageUsage","CancelJobResult","AddPenstockMemberResult","PenstockSignInLink","ChangePenstockPasswordResult","ModelMessageUsage","MusicGeneration","GeneratedMusic","MusicUsage","RankedResult","RankedDocument","RerankUsage","SpeechGeneration","GeneratedSpeech","SpeechUsage","TranscriptionGeneration","Transcript","TranscriptionUsage","VideoGeneration","GeneratedVideo","VideoUsage","RecoverWebhookResult","Subscription","ChatChunkChoice","JobProgress","ModelMessageEvent","ModelResponseEvent","ModelResponseProgress","AgentRunEvent","UsageExportPiece"];
 
 export const PAGED_FIELDS: Readonly<Record<string, readonly string[]>> = {"agents":["templateCategory","includeTemplates"],"agentRuns":["status","agentId"],"budgetSubjects":["id"],"auditLog":["filter"],"jobs":["sort","filter","pending","tool"],"agentMemories":["user","agentId"],"responses":["status"],"usageRecords":["since","filter"],"webhookDeliveries":["status","webhookId"]};
 

@@ -25,38 +25,47 @@ BEGIN
   RETURN made;
 END $$;
 
--- Reserves what a whole batch wants in each counter, in one guarded update each, in the order of their ids. Answers the
--- ids in the order of `p_counters`. Where one has no room the batch is refused (SQLSTATE PM001).
-CREATE OR REPLACE FUNCTION penstock_budget_reserve(p_counters admission_counter[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
+-- Reserves what a whole batch wants in each counter, in one guarded update of all of them, in the order of their ids. Answers
+-- the ids in the order of `p_counters`. Where one has no room the batch is refused (SQLSTATE PM001).
+CREATE OR REPLACE FUNCTION penstock_budget_reserve(p_counters admission_counter[]) RETURNS bigint[] LANGUAGE plpgsql
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   moment CONSTANT timestamptz := clock_timestamp();
-  ids bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_counters)]);
-  missing int := cardinality(p_counters);
+  ids bigint[];
+  places int[];
+  written bigint[];
   c admission_counter;
-  r record;
 BEGIN
-  FOR r IN
-    SELECT t.id, v.cap, v.wanted, v.nth FROM unnest(p_counters) WITH ORDINALITY v (org, budget, subject, period, amount, cap, wanted, nth)
-      JOIN budget_counters t ON t.budget_id = v.budget AND t.subject = v.subject AND t.period_start = penstock_budget_start(v.period, moment)
-      ORDER BY t.id
-  LOOP
-    UPDATE budget_counters t SET reserved = t.reserved + r.wanted
-      WHERE t.id = r.id AND (r.cap IS NULL OR r.wanted = 0 OR t.spent + t.reserved + r.wanted <= r.cap);
-    IF NOT FOUND THEN
+  WITH v AS MATERIALIZED (
+      SELECT t.id, v.cap, v.wanted, v.nth FROM unnest(p_counters) WITH ORDINALITY v (org, budget, subject, period, amount, cap, wanted, nth)
+        JOIN budget_counters t ON t.budget_id = v.budget AND t.subject = v.subject AND t.period_start = penstock_budget_start(v.period, moment)
+        ORDER BY t.id),
+    u AS (
+      UPDATE budget_counters t SET reserved = t.reserved + v.wanted FROM v
+        WHERE t.id = v.id AND (v.cap IS NULL OR v.wanted = 0 OR t.spent + t.reserved + v.wanted <= v.cap)
+        RETURNING t.id, v.nth)
+    SELECT array_agg(u.id ORDER BY u.nth), array_agg(u.nth) INTO ids, places FROM u;
+  IF cardinality(ids) = cardinality(p_counters) THEN
+    RETURN ids;
+  END IF;
+  -- What was not written has no room, or is not made yet: then it is made now.
+  written := COALESCE(ids, '{}');
+  ids := '{}';
+  FOR i IN 1 .. cardinality(p_counters) LOOP
+    IF i = ANY (places) THEN
+      ids := ids || written[1];
+      written := written[2:];
+      CONTINUE;
+    END IF;
+    c := p_counters[i];
+    IF c.cap < c.wanted OR EXISTS (SELECT 1 FROM budget_counters t
+        WHERE t.budget_id = c.budget AND t.subject = c.subject AND t.period_start = penstock_budget_start(c.period, moment)) THEN
       RAISE EXCEPTION SQLSTATE 'PM001';
     END IF;
-    ids[r.nth] := r.id;
-    missing := missing - 1;
+    ids := ids || penstock_budget_open(c, moment, c.wanted);
   END LOOP;
-  IF missing > 0 THEN
-    FOR i IN 1 .. cardinality(p_counters) LOOP
-      CONTINUE WHEN ids[i] IS NOT NULL;
-      c := p_counters[i];
-      ids[i] := CASE WHEN c.cap IS NULL OR c.wanted <= c.cap THEN penstock_budget_open(c, moment, c.wanted) END;
-      IF ids[i] IS NULL THEN
-        RAISE EXCEPTION SQLSTATE 'PM001';
-      END IF;
-    END LOOP;
+  IF array_position(ids, NULL) IS NOT NULL THEN
+    RAISE EXCEPTION SQLSTATE 'PM001';
   END IF;
   RETURN ids;
 END $$;

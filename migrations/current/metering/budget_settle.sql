@@ -1,24 +1,23 @@
 -- Counts ended operations for their budgets: what was held is given back, what was spent is added, also beyond the limit.
 -- Counters are written in the order of their ids; those of a deleted budget are gone. Answers how many were written.
-CREATE OR REPLACE FUNCTION penstock_budget_settle(p_endings budget_ending[]) RETURNS int LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION penstock_budget_settle(p_endings budget_ending[]) RETURNS int LANGUAGE plpgsql
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  r record;
-  fires boolean;
-  written int := 0;
+  written int;
+  due bigint[];
 BEGIN
-  FOR r IN
-    SELECT c.id, sum(penstock_budget_part(c.amount, e.held, e.held_nano))::bigint AS held,
-        sum(penstock_budget_part(c.amount, e.spent, e.spent_nano))::bigint AS spent
-      FROM unnest(p_endings) e CROSS JOIN LATERAL unnest(e.counters) k (id) JOIN budget_counters c ON c.id = k.id
-      GROUP BY c.id ORDER BY c.id
-  LOOP
-    UPDATE budget_counters c SET spent = greatest(0, c.spent + r.spent), reserved = c.reserved - r.held
-      WHERE c.id = r.id RETURNING c.spent >= c.fires_at INTO fires;
-    written := written + 1;
-    IF fires THEN
-      PERFORM penstock_budget_tell(r.id);
-    END IF;
-  END LOOP;
+  WITH n AS MATERIALIZED (
+      SELECT c.id, sum(penstock_budget_part(c.amount, e.held, e.held_nano))::bigint AS held,
+          sum(penstock_budget_part(c.amount, e.spent, e.spent_nano))::bigint AS spent
+        FROM unnest(p_endings) e CROSS JOIN LATERAL unnest(e.counters) k (id) JOIN budget_counters c ON c.id = k.id
+        GROUP BY c.id ORDER BY c.id),
+    u AS (
+      UPDATE budget_counters c SET spent = greatest(0, c.spent + n.spent), reserved = c.reserved - n.held FROM n
+        WHERE c.id = n.id RETURNING c.id, c.spent >= c.fires_at AS fires)
+    SELECT count(*), array_agg(u.id ORDER BY u.id) FILTER (WHERE u.fires) INTO written, due FROM u;
+  IF due IS NOT NULL THEN
+    PERFORM penstock_budget_tell(id) FROM unnest(due) id;
+  END IF;
   RETURN written;
 END $$;
 

@@ -12,6 +12,8 @@ export interface ConcernedCounter {
   subject: string;
 }
 
+const NOBODY: Attribution = { endUser: null, tags: [] };
+
 /** What of an operation a budget counts, as SQL has it: 0 its cost, else the number of the bucket. */
 export const amountOf = ({ unit }: BudgetRule): number => (unit === 'usd' ? 0 : BUCKETS.indexOf(unit) + 1);
 
@@ -34,21 +36,26 @@ function counts(rule: BudgetRule, { price }: OperationRequest): boolean {
   return 'promptTokens' in price ? amount <= 2 : (toVector(price)[amount - 1] ?? 0) > 0;
 }
 
+/** The counters of all budgets that concern a caller, by id of the budget, then by subject. */
+export function countersOfCaller(
+  principal: Principal,
+  attribution: Attribution | undefined = principal.stamps,
+): ConcernedCounter[] {
+  return (principal.budgets ?? []).flatMap((rule) =>
+    subjectsOf(rule, principal, attribution)
+      .toSorted()
+      .map((subject) => ({ rule, subject })),
+  );
+}
+
 /** The counters of the budgets that concern an operation, in the order in which they are looked at: by id of the budget, then by subject. */
 export function concernedCounters({
   principal,
   operation,
   attribution,
 }: Pick<AdmissionRequest, 'principal' | 'operation' | 'attribution'>): ConcernedCounter[] {
-  const { budgets } = principal;
-  if (budgets === undefined || operation === undefined) return [];
-  return budgets
-    .filter((rule) => counts(rule, operation))
-    .flatMap((rule) =>
-      subjectsOf(rule, principal, attribution)
-        .toSorted()
-        .map((subject) => ({ rule, subject })),
-    );
+  if (principal.budgets === undefined || operation === undefined) return [];
+  return countersOfCaller(principal, attribution ?? NOBODY).filter(({ rule }) => counts(rule, operation));
 }
 
 /** Whether a hard budget in USD counts an operation: what it may cost must be known before. */
