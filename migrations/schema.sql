@@ -959,6 +959,18 @@ CREATE POLICY usage_ledger_tenant ON usage_ledger FOR ALL TO penstock_tenant USI
 GRANT DELETE, INSERT, SELECT, UPDATE ON usage_ledger TO penstock_system;
 GRANT SELECT ON usage_ledger TO penstock_tenant;
 
+CREATE TABLE usage_published (
+  org_id text COLLATE "C" NOT NULL,
+  sequence bigint DEFAULT 0 NOT NULL,
+  published_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT usage_published_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT usage_published_pkey PRIMARY KEY (org_id)
+);
+ALTER TABLE usage_published ENABLE ROW LEVEL SECURITY;
+ALTER TABLE usage_published FORCE ROW LEVEL SECURITY;
+CREATE POLICY usage_published_system ON usage_published FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON usage_published TO penstock_system;
+
 CREATE TABLE usage_rollups (
   org_id text COLLATE "C" NOT NULL,
   level smallint NOT NULL,

@@ -33,3 +33,6 @@ export { createGraphqlHandler } from './http/handler.js';
 export type { GraphqlHandler } from './http/handler.js';
 export type { GraphqlHandlerOptions } from './http/handler.types.js';
 export { paramOf as graphqlParamOf, parseRequest as parseGraphqlRequest } from './http/request.js';
+export { Quota } from './quota/quota.type.js';
+export { SafeInt } from './scalars.js';
+export { toUsageUpdate, UsageUpdateType } from './usage/usage-update.type.js';

@@ -12,3 +12,5 @@ export { createGraphqlSseHandler, createOperationStream, type GraphqlSseHandler 
 export type { OperationTracer } from './server/connection.js';
 export { createGraphqlWsServer, type GraphqlWsServer } from './server/ws-server.js';
 export { StalledSubscriberError } from './stalled-subscriber.js';
+export { createUsageHub, type UsageHub } from './usage-events.js';
+export { UsageSubscriptionResolver } from './usage.resolver.js';
