@@ -1,4 +1,5 @@
 import {
+  createClientTokenService,
   createKeyService,
   createMemberService,
   createOrganizationService,
@@ -131,6 +132,7 @@ function accessServices({ database, plans }: Foundation) {
     audit: createAuditLog({ database }),
     organizations: createOrganizationService({ database, plans }),
     keys: createKeyService({ database }),
+    clientTokens: createClientTokenService({ database }),
     team: createTeamService({ database, members: createMemberService({ database }) }),
     people: createPeopleService({ database }),
   };

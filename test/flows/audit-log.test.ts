@@ -144,7 +144,7 @@ const CASES: Case[] = [
   ['cancelSubscription', () => 'cancelSubscription { id }', 'subscription_cancelled'],
 ];
 
-/** They change nothing of what the log is about: what is generated, its inputs, and single sends of a webhook. */
+/** They change nothing of what the log is about: what is generated, its inputs, tokens that last an hour at most, and single sends of a webhook. */
 const OTHERS = [
   'createAgent',
   'duplicateAgent',
@@ -169,6 +169,7 @@ const OTHERS = [
   'createSpeech',
   'createTranscription',
   'generateVideo',
+  'createClientToken',
   'testWebhook',
   'retryWebhookDelivery',
 ];
