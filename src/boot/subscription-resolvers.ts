@@ -5,6 +5,7 @@ import {
   JobSubscriptionResolver,
   MessageSubscriptionResolver,
   ResponseSubscriptionResolver,
+  UsageExportSubscriptionResolver,
   UsageSubscriptionResolver,
 } from '../../subscriptions/index.js';
 
@@ -15,5 +16,6 @@ export const subscriptionResolvers: readonly ResolverClass[] = [
   JobSubscriptionResolver,
   MessageSubscriptionResolver,
   ResponseSubscriptionResolver,
+  UsageExportSubscriptionResolver,
   UsageSubscriptionResolver,
 ];
