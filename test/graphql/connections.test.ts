@@ -8,7 +8,7 @@ import { at } from '../v1/v1.js';
 let server: TestServer;
 let key: string;
 let owner: Browser;
-const ids = { agent: '', webhook: '' };
+const ids = { agent: '', webhook: '', budget: '' };
 
 beforeAll(async () => {
   server = await startPenstock();
@@ -25,6 +25,10 @@ beforeAll(async () => {
       body: { input: prompt, max_output_tokens: 5 },
     });
   }
+  const { data } = await owner.graphql(
+    'mutation { createBudget(input: { name: "b", scope: tag, subject: "*", unit: usd, limit: "5", period: day }) { id } }',
+  );
+  ids.budget = (data!['createBudget'] as { id: string }).id;
   const body = { name: 'Hook', url: 'https://example.com/hook', events: ['credits.low'] };
   const made = await server.rest<{ webhook: { id: string } }>('POST', '/webhooks', { key, body });
   ids.webhook = made.body.webhook.id;
@@ -65,6 +69,7 @@ async function connections(): Promise<{ field: string; given: string }[]> {
   }>(text, { key });
   const needs: Record<string, string> = {
     agentRuns: `agentId: "${ids.agent}"`,
+    budgetSubjects: `id: "${ids.budget}"`,
     agentMemories: `agentId: "${ids.agent}"`,
     webhookDeliveries: `webhookId: "${ids.webhook}"`,
   };
@@ -100,5 +105,5 @@ it('a page tells its first and last cursor, and whether pages come before and af
     });
   }
   expect(filled.sort()).toEqual(['agentRuns', 'agents', 'auditLog', 'jobs', 'responses', 'usageRecords']);
-  expect(lists).toHaveLength(8);
+  expect(lists).toHaveLength(9);
 });
