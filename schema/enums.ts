@@ -1,6 +1,7 @@
 import { registerEnumType } from 'type-graphql';
 import { TEMPLATE_CATEGORIES } from '../src/agents/agents.types.js';
 import { ACTOR_KINDS, AUDIT_ACTIONS } from '../src/audit/index.js';
+import { USAGE_UPDATE_TYPES } from '../src/usage/stream.types.js';
 import { BUCKET_ROWS } from '../src/contract/buckets.js';
 import { BUDGET_PERIODS, BUDGET_SCOPES, BUDGET_UNITS } from '../src/contract/budgets.js';
 import {
@@ -19,12 +20,7 @@ import {
 } from '../src/contract/words.js';
 import type { Scope } from '../src/contract/words.js';
 import { WEBHOOK_FORMATS } from '../src/webhooks/index.js';
-import {
-  OPERATION_STATUSES,
-  USAGE_DIMENSIONS,
-  USAGE_INTERVALS,
-  USAGE_UPDATE_TYPES,
-} from '../src/usage/usage.types.js';
+import { OPERATION_STATUSES, USAGE_DIMENSIONS, USAGE_INTERVALS } from '../src/usage/usage.types.js';
 
 /** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions 8). */
 function words<Word extends string>(
@@ -170,6 +166,12 @@ export const MemberRole = words('MemberRole', MEMBER_ROLES, 'What a person may d
   admin: 'May do everything except to change owners.',
   member: 'May use everything, but may not manage keys, webhooks, members or the plan.',
   viewer: 'May only read.',
+});
+export const UsageUpdateKind = words('UsageUpdateKind', USAGE_UPDATE_TYPES, 'What moved a balance.', {
+  operation: 'A metered operation ended.',
+  top_up: 'An operator added units.',
+  adjustment: 'An operator set the used amount, or the end of an operation was corrected.',
+  period: 'A period began, or its allowance changed: `opening` says how it stands.',
 });
 export const ImageStyle = words(
   'ImageStyle',
@@ -345,10 +347,4 @@ export const AuditAction = words('AuditAction', AUDIT_ACTIONS, 'What was done, a
   database_migrated: 'The database was migrated.',
   topics_created: 'Kafka topics were made.',
   usage_rebuilt: 'The sums of usage were made anew from the ledger.',
-});
-export const UsageUpdateKind = words('UsageUpdateKind', USAGE_UPDATE_TYPES, 'What moved a balance.', {
-  operation: 'A metered operation ended.',
-  top_up: 'An operator added units.',
-  adjustment: 'An operator set the used amount, or the end of an operation was corrected.',
-  period: 'A period began, or its allowance changed: `opening` says how it stands.',
 });

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { invalid } from '../src/contract/errors.js';
 import type { QuotaReport } from '../src/metering/metering.types.js';
-import type { UsageEvents, UsageStreamSource, UsageUpdate } from '../src/usage/usage.types.js';
+import type { UsageEvents, UsageStreamSource, UsageUpdate } from '../src/usage/stream.types.js';
 import { EventChannel } from './event-channel.js';
 import { EventCursor } from './event-cursor.js';
 import { LatestValue } from './latest-value.js';

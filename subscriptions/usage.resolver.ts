@@ -8,7 +8,7 @@ import {
   type GraphqlContext,
 } from '../schema/index.js';
 import type { QuotaReport } from '../src/metering/metering.types.js';
-import type { UsageUpdate } from '../src/usage/usage.types.js';
+import type { UsageUpdate } from '../src/usage/stream.types.js';
 
 type Subscribing<Args> = SubscribeResolverData<unknown, Args, GraphqlContext>;
 

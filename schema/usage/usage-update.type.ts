@@ -1,7 +1,8 @@
 import { Field, ObjectType } from 'type-graphql';
 import type { Amounts } from '../../src/contract/words.js';
 import { BUCKETS } from '../../src/contract/words.js';
-import type { UsageRecord, UsageUpdate, UsageUpdateType as Kind } from '../../src/usage/usage.types.js';
+import type { UsageUpdate, UsageUpdateType as Kind } from '../../src/usage/stream.types.js';
+import type { UsageRecord } from '../../src/usage/usage.types.js';
 import { UsageUpdateKind } from '../enums.js';
 import { DateTime, SafeInt } from '../scalars.js';
 import { BucketAmount, bucketAmounts, UsageRecordType } from './usage-record.type.js';

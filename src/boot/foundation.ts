@@ -185,10 +185,11 @@ export function startRelay(foundation: Foundation, closers: Closers): void {
   const relay = createRelay({ database, bus, logger, render });
   relay.start();
   closers.add('the relay', () => relay.close());
+  startUsageTopic(foundation, closers);
 }
 
 /** The ledger as a topic, where there is Kafka: nothing in the process itself listens to it. */
-export function startUsageTopic({ config, database, bus, logger }: Foundation, closers: Closers): void {
+function startUsageTopic({ config, database, bus, logger }: Foundation, closers: Closers): void {
   if (config.kafka === null) return;
   const publishing = createUsagePublishing({ database, bus, logger });
   publishing.start();

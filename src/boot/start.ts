@@ -12,7 +12,7 @@ import { createFolding } from '../usage/index.js';
 import { createDeliveryWorker, storeWebhookPlans } from '../webhooks/index.js';
 import { createClosers, type Closers } from './closers.js';
 import { openFaces, type Faces } from './faces.js';
-import { openFoundation, startRelay, startUsageTopic, type Foundation } from './foundation.js';
+import { openFoundation, startRelay, type Foundation } from './foundation.js';
 import { takeAccessToken } from './http/access-token.js';
 import { createAccessLog } from './http/access-log.js';
 import { createCors } from './http/cors.js';
@@ -123,7 +123,6 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   const lookup = foundation.traces;
   const handlers = observeHandlers(composition.handlers, { meters, tracer, lookup });
   startRelay(foundation, closers);
-  startUsageTopic(foundation, closers);
   const removeFiles = (orgId: string, ids: string[]) => files.service.remove(orgId, ids);
   const { retentionDays, concurrency } = config.jobs;
   for (const create of [createJobRetention, createAgentRetention, createResponseRetention]) {

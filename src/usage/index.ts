@@ -1,8 +1,9 @@
 export { createFolding } from './folding.js';
 export type { Folding } from './folding.js';
-export { createUsagePublishing } from './publishing.js';
-export type { UsagePublishing } from './publishing.js';
 export { createUsage } from './usage.js';
-export { createUsageStreamSource } from './stream-source.js';
-export { OPERATION_STATUSES, USAGE_DIMENSIONS, USAGE_INTERVALS, USAGE_UPDATE_TYPES } from './usage.types.js';
+export { OPERATION_STATUSES, USAGE_DIMENSIONS, USAGE_INTERVALS } from './usage.types.js';
 export type * from './usage.types.js';
+export { createUsagePublishing } from './publishing.js';
+export { createUsageStreamSource } from './stream-source.js';
+export { USAGE_UPDATE_TYPES } from './stream.types.js';
+export type * from './stream.types.js';

@@ -6,7 +6,7 @@ import type { Bus, BusMessage } from '../events/events.types.js';
 import { toUpdate } from './stream-source.js';
 import type { UpdateRow } from './stream-source.js';
 import { PUBLISH_NEW, PUBLISH_NEXT, PUBLISHED } from './usage.queries.js';
-import type { PeriodOpening, UsageUpdate } from './usage.types.js';
+import type { PeriodOpening, UsageUpdate } from './stream.types.js';
 
 const EVERY_MS = 1_000;
 const ORGANIZATIONS = 50;

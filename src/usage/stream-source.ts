@@ -3,7 +3,7 @@ import { toAmounts } from '../metering/index.js';
 import { toRecord } from './records.js';
 import type { Row } from './records.js';
 import { POSITIONS, QUOTA_STATES, UPDATES } from './usage.queries.js';
-import type { PeriodOpening, UsageStreamSource, UsageUpdate, UsageUpdateType } from './usage.types.js';
+import type { PeriodOpening, UsageStreamSource, UsageUpdate, UsageUpdateType } from './stream.types.js';
 
 /** A row as `UPDATES` and `PUBLISH_NEXT` read it. */
 export interface UpdateRow extends Row {
