@@ -343,6 +343,7 @@ export const AuditAction = words('AuditAction', AUDIT_ACTIONS, 'What was done, a
   budget_deleted: 'A budget was deleted.',
   agent_published: 'An agent was made public.',
   agent_unpublished: 'A public agent was made private, or deleted.',
+  documents_published: 'Trusted documents were published.',
   dead_letters_replayed: 'Events that could not be processed were sent again.',
   database_migrated: 'The database was migrated.',
   topics_created: 'Kafka topics were made.',
