@@ -52,7 +52,8 @@ const rows = () =>
 const MUTATIONS = Object.keys(buildPenstockSchema().getMutationType()!.getFields());
 
 /** In a company's graph some names carry a word of ours; here they stand without it. */
-const plain = (field: string): string => field.replace(/Penstock|Model(?!s)/, '');
+const plain = (field: string): string =>
+  field === 'cancelPenstockPlan' ? 'cancelSubscription' : field.replace(/Penstock|Model(?!s)/, '');
 
 /** @param document begins with a mutation's plain name @returns what the mutation answers */
 async function mutate(document: string): Promise<unknown> {
@@ -124,7 +125,7 @@ const CASES: Case[] = [
   ],
   [
     'recoverWebhook',
-    () => `recoverWebhook(id: "${made['webhook']}", input: { since: "2026-01-01" }) { recovered }`,
+    () => `recoverWebhook(id: "${made['webhook']}", input: { since: "2026-01-01T00:00:00Z" }) { recovered }`,
     'webhook_recovered',
   ],
   ['deleteWebhook', () => `deleteWebhook(id: "${made['webhook']}") { __typename }`, 'webhook_deleted'],
