@@ -31,12 +31,13 @@ import {
   createMovingJobs,
   type JobHandler,
 } from '../jobs/index.js';
-import { createUsage } from '../usage/index.js';
+import { createUsage, createUsageStreamSource } from '../usage/index.js';
 import { createBudgetService, createStreamLimits } from '../metering/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
 import { createSecretBox, createWebhookService } from '../webhooks/index.js';
-import { createJobHub, createResponseHub, type JobHub, type ResponseHub } from '../../subscriptions/index.js';
+import { createJobHub, createResponseHub, createUsageHub } from '../../subscriptions/index.js';
+import type { JobHub, ResponseHub, UsageHub } from '../../subscriptions/index.js';
 import { openAgents, type Agents } from './agents.js';
 import { createKnowledgeService, createMemoryService } from '../agents/index.js';
 import type { Closers } from './closers.js';
@@ -48,6 +49,7 @@ export interface Composition {
   handlers: JobHandler[];
   hub: JobHub;
   responseHub: ResponseHub;
+  usageHub: UsageHub;
   /** Ends all long polls: each is answered with the job's current state. */
   endPolls(): void;
   agents: Agents;
@@ -84,6 +86,12 @@ export async function compose(
   });
   const responseHub = await createResponseHub({ responses, hints: database.hints, bus, logger });
   closers.add('the hub of responses', () => responseHub.close());
+  const usageHub = createUsageHub({
+    source: createUsageStreamSource(database),
+    quota: (orgId) => metering.quota(orgId),
+    logger,
+  });
+  closers.add('the hub of usage', () => usageHub.close());
   const services: Services = {
     ...agents.services,
     ...accessServices(foundation),
@@ -97,6 +105,7 @@ export async function compose(
     authenticator,
     metering,
     usage: createUsage({ database }),
+    usageEvents: usageHub,
     budgets: createBudgetService({ database }),
     streams: createStreamLimits(),
     files,
@@ -114,7 +123,8 @@ export async function compose(
     generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };
   const handlers = jobHandlersOf(kinds, { models, providers });
-  return { services, handlers, hub, responseHub, endPolls: () => jobs.drain(), agents, egress, secrets };
+  const hubs = { hub, responseHub, usageHub };
+  return { services, handlers, ...hubs, endPolls: () => jobs.drain(), agents, egress, secrets };
 }
 
 /** Organisations, their keys and their people, and who changed what of them. */
