@@ -6,6 +6,15 @@ CREATE TYPE admission_caller AS (
   version bigint,
   ended boolean\n);
 
+CREATE TYPE admission_counter AS (
+  org integer,
+  budget text,
+  subject text,
+  period text,
+  amount integer,
+  cap bigint,
+  wanted bigint\n);
+
 CREATE TYPE admission_org AS (
   id text,
   version bigint,
@@ -25,7 +34,10 @@ CREATE TYPE admission_profile AS (
   buckets integer[],
   service_client text,
   client_name text,
-  user_agent text\n);
+  user_agent text,
+  end_user text,
+  tags text[],
+  counters integer[]\n);
 
 CREATE TYPE admission_request AS (
   profile integer,
@@ -33,10 +45,13 @@ CREATE TYPE admission_request AS (
   request_id text,
   job_id text,
   run_id text,
+  parent text,
   prompt bigint,
   max bigint,
   credits bigint,
-  tokens bigint\n);
+  tokens bigint,
+  nano bigint,
+  nano_prompt bigint\n);
 
 CREATE TYPE admission_window AS (
   key_id text,
@@ -47,10 +62,26 @@ CREATE TYPE admission_window AS (
   length_us bigint,
   wanted integer\n);
 
+CREATE TYPE budget_ending AS (
+  counters bigint[],
+  held bigint[],
+  held_nano bigint,
+  spent bigint[],
+  spent_nano bigint\n);
+
 CREATE TYPE settlement_ending AS (
   operation_id text,
   amounts bigint[],
-  fallback jsonb\n);
+  fallback jsonb,
+  status text,
+  error_code text,
+  answered_model text,
+  provider text,
+  upstream_id text,
+  first_token_ms integer,
+  tokens bigint[],
+  cost_nano bigint,
+  cost_version text\n);
 
 CREATE TYPE settlement_event AS (
   at integer,
@@ -252,6 +283,7 @@ CREATE TABLE api_keys (
   tags text[] DEFAULT '{}'::text[] NOT NULL,
   previous_hash bytea,
   previous_until timestamp with time zone,
+  is_router boolean DEFAULT false NOT NULL,
   CONSTRAINT api_keys_check CHECK (((rate_rpm IS NULL) = (rate_burst IS NULL))),
   CONSTRAINT api_keys_end_user_check CHECK (((length(end_user) >= 1) AND (length(end_user) <= 256))),
   CONSTRAINT api_keys_hash_key UNIQUE (hash),
@@ -521,6 +553,7 @@ CREATE TABLE installation (
   webhook_plans text[],
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   public_url text,
+  ledger_dropped_before text COLLATE "C",
   CONSTRAINT installation_only_one_check CHECK (only_one),
   CONSTRAINT installation_pkey PRIMARY KEY (only_one)
 );
@@ -885,6 +918,16 @@ CREATE POLICY stored_bytes_tenant ON stored_bytes FOR ALL TO penstock_tenant USI
 GRANT DELETE, INSERT, SELECT, UPDATE ON stored_bytes TO penstock_system;
 GRANT DELETE, INSERT, SELECT, UPDATE ON stored_bytes TO penstock_tenant;
 
+CREATE TABLE trusted_documents (
+  name text COLLATE "C" NOT NULL,
+  body text NOT NULL,
+  published_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT trusted_documents_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+  CONSTRAINT trusted_documents_pkey PRIMARY KEY (name)
+);
+CREATE INDEX trusted_documents_published ON public.trusted_documents USING btree (published_at);
+GRANT INSERT, SELECT ON trusted_documents TO penstock_system;
+
 CREATE TABLE usage_cells (
   org_id text COLLATE "C" NOT NULL,
   start timestamp with time zone NOT NULL,
@@ -953,6 +996,8 @@ CREATE TABLE usage_ledger (
   charged bigint[],
   granted bigint[],
   given boolean,
+  correction text,
+  restored boolean,
   model text,
   request_id text,
   job_id text,
@@ -983,16 +1028,68 @@ CREATE TABLE usage_ledger (
   CONSTRAINT usage_ledger_pkey PRIMARY KEY (operation_id),
   CONSTRAINT usage_ledger_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text]))),
   CONSTRAINT usage_ledger_status_check CHECK ((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
-) WITH (fillfactor=80);
-CREATE INDEX usage_ledger_by_org ON public.usage_ledger USING btree (org_id, created_at, operation_id);
-CREATE INDEX usage_ledger_by_sequence ON public.usage_ledger USING btree (org_id, sequence) WHERE (sequence IS NOT NULL);
-CREATE INDEX usage_ledger_held ON public.usage_ledger USING btree (holder) WHERE ((state = 'reserved'::text) AND (holder IS NOT NULL));
+) PARTITION BY RANGE (operation_id);
+CREATE INDEX usage_ledger_by_org ON ONLY public.usage_ledger USING btree (org_id, created_at, operation_id);
+CREATE INDEX usage_ledger_by_sequence ON ONLY public.usage_ledger USING btree (org_id, sequence) WHERE (sequence IS NOT NULL);
+CREATE INDEX usage_ledger_open ON ONLY public.usage_ledger USING btree (holder) WHERE (state = 'reserved'::text);
 ALTER TABLE usage_ledger ENABLE ROW LEVEL SECURITY;
 ALTER TABLE usage_ledger FORCE ROW LEVEL SECURITY;
 CREATE POLICY usage_ledger_system ON usage_ledger FOR ALL TO penstock_system USING (true) WITH CHECK (true);
 CREATE POLICY usage_ledger_tenant ON usage_ledger FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
 GRANT DELETE, INSERT, SELECT, UPDATE ON usage_ledger TO penstock_system;
 GRANT SELECT ON usage_ledger TO penstock_tenant;
+
+CREATE TABLE usage_ledger_default (
+  operation_id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  key_id text,
+  user_id text,
+  kind text NOT NULL,
+  state text NOT NULL,
+  swept boolean DEFAULT false NOT NULL,
+  period_start timestamp with time zone NOT NULL,
+  reserved bigint[] NOT NULL,
+  charged bigint[],
+  granted bigint[],
+  given boolean,
+  correction text,
+  restored boolean,
+  model text,
+  request_id text,
+  job_id text,
+  run_id text,
+  holder text COLLATE "C",
+  service_client text,
+  client_name text,
+  user_agent text,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  settled_at timestamp with time zone,
+  end_user text,
+  tags text[] DEFAULT '{}'::text[] NOT NULL,
+  parent text,
+  answered_model text,
+  provider text,
+  upstream_id text,
+  status text,
+  error_code text,
+  latency_ms integer,
+  first_token_ms integer,
+  tokens bigint[],
+  cost_nano bigint,
+  cost_version text,
+  reserved_nano bigint,
+  counters bigint[],
+  sequence bigint,
+  opening jsonb,
+  CONSTRAINT usage_ledger_default_pkey PRIMARY KEY (operation_id),
+  CONSTRAINT usage_ledger_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text]))),
+  CONSTRAINT usage_ledger_status_check CHECK ((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
+) WITH (fillfactor=80);
+CREATE INDEX usage_ledger_default_holder_idx ON public.usage_ledger_default USING btree (holder) WHERE (state = 'reserved'::text);
+CREATE INDEX usage_ledger_default_org_id_created_at_operation_id_idx ON public.usage_ledger_default USING btree (org_id, created_at, operation_id);
+CREATE INDEX usage_ledger_default_org_id_sequence_idx ON public.usage_ledger_default USING btree (org_id, sequence) WHERE (sequence IS NOT NULL);
+ALTER TABLE usage_ledger_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE usage_ledger_default FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE usage_published (
   org_id text COLLATE "C" NOT NULL,
@@ -1150,7 +1247,7 @@ CREATE POLICY webhooks_tenant ON webhooks FOR ALL TO penstock_tenant USING ((org
 GRANT DELETE, INSERT, SELECT, UPDATE ON webhooks TO penstock_system;
 GRANT DELETE, INSERT, SELECT, UPDATE ON webhooks TO penstock_tenant;
 
-CREATE OR REPLACE FUNCTION public.penstock_admit(p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[], p_profiles admission_profile[], p_requests admission_request[])
+CREATE OR REPLACE FUNCTION public.penstock_admit(p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[], p_counters admission_counter[], p_profiles admission_profile[], p_requests admission_request[])
  RETURNS text
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -1160,6 +1257,10 @@ DECLARE
   answer text := '';
   org_period timestamptz[] := '{}';
   began timestamptz;
+  f admission_profile;
+  counter_ids bigint[];
+  -- By profile: its counters' ids as an array, as text. Empty where the batch has none.
+  profile_counters text[] := '{}';
   c admission_caller;
   w admission_window;
   o admission_org;
@@ -1207,25 +1308,33 @@ BEGIN
       END IF;
       org_period := org_period || began;
     END LOOP;
+    IF cardinality(p_counters) > 0 THEN
+      counter_ids := penstock_budget_reserve(p_counters);
+      FOREACH f IN ARRAY p_profiles LOOP
+        profile_counters := profile_counters || CASE WHEN f.counters IS NOT NULL THEN
+          ARRAY(SELECT counter_ids[k] FROM unnest(f.counters) k)::text END;
+      END LOOP;
+    END IF;
     IF cardinality(p_orgs) > 0 THEN
       INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
-        job_id, run_id, holder, service_client, client_name, user_agent)
+        job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent, reserved_nano, counters)
       SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
         profile.kind, 'reserved', org_period[profile.org],
         COALESCE(profile.fixed, penstock_token_vector(request.credits, request.tokens)),
         profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
-        profile.user_agent
+        profile.user_agent, profile.end_user, profile.tags, request.parent, request.nano,
+        profile_counters[profile.ordinality]::bigint[]
       FROM unnest(p_profiles) WITH ORDINALITY profile
       JOIN unnest(p_requests) request ON request.profile = profile.ordinality
       WHERE request.operation_id IS NOT NULL;
     END IF;
   EXCEPTION WHEN SQLSTATE 'PM001' OR unique_violation THEN
-    RETURN penstock_admit_each(p_holder, p_callers, p_windows, p_orgs, p_profiles, p_requests)::text;
+    RETURN penstock_admit_each(p_holder, p_callers, p_windows, p_orgs, p_counters, p_profiles, p_requests)::text;
   END;
   RETURN '{"w":[' || answer || ']}';
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_admit_each(p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[], p_profiles admission_profile[], p_requests admission_request[])
+CREATE OR REPLACE FUNCTION public.penstock_admit_each(p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[], p_counters admission_counter[], p_profiles admission_profile[], p_requests admission_request[])
  RETURNS json
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -1264,6 +1373,17 @@ DECLARE
   short_bucket int[] := codes;
   short_left bigint[] := given_credits;
   known jsonb := '{}';
+  moment CONSTANT timestamptz := clock_timestamp();
+  -- By counter: its id (null where it is not made yet), what is left (null where nothing is refused), what the batch reserves
+  -- (null: nothing).
+  counter_ids bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_counters)]);
+  rooms bigint[] := counter_ids;
+  taken bigint[] := counter_ids;
+  given_nano bigint[] := array_fill(NULL::bigint, ARRAY[size]);
+  exceeded jsonb := '{}';
+  wants bigint[];
+  counter int;
+  nano bigint;
   seen text[] := '{}';
   state int;
   x int;
@@ -1310,6 +1430,16 @@ BEGIN
       org_reserved := org_reserved || penstock_zeros();
     END IF;
   END LOOP;
+
+  IF cardinality(p_counters) > 0 THEN
+    FOR i IN 1 .. cardinality(p_counters) LOOP
+      rooms[i] := (p_counters[i]).cap;
+    END LOOP;
+    FOR r IN SELECT * FROM penstock_budget_rooms(p_counters, moment) LOOP
+      counter_ids[r.nth] := r.id;
+      rooms[r.nth] := r.room;
+    END LOOP;
+  END IF;
 
   FOR i IN 1 .. size LOOP
     q := p_requests[i];
@@ -1372,13 +1502,8 @@ BEGIN
           CONTINUE;
         END IF;
       END IF;
-      given_credits[i] := need;
-      covered[i] := cover;
-      given_tokens[i] := cover * f.multiplier;
-      avail[base + 1] := have - need;
-      avail[base + 2] := avail[base + 2] - given_tokens[i];
-      org_reserved[base + 1] := org_reserved[base + 1] + need;
-      org_reserved[base + 2] := org_reserved[base + 2] + given_tokens[i];
+      wants := penstock_token_vector(need, cover * f.multiplier);
+      nano := penstock_budget_nano(q, cover);
     ELSE
       FOREACH bucket IN ARRAY f.buckets LOOP
         IF f.fixed[bucket] > greatest(0, avail[base + bucket]) AND bucket <> 2 THEN
@@ -1389,20 +1514,52 @@ BEGIN
         END IF;
       END LOOP;
       CONTINUE WHEN codes[i] = 5;
-      FOR k IN 1 .. width LOOP
-        avail[base + k] := avail[base + k] - f.fixed[k];
-        org_reserved[base + k] := org_reserved[base + k] + f.fixed[k];
-      END LOOP;
+      wants := f.fixed;
+      nano := q.nano;
     END IF;
+    IF f.counters IS NOT NULL THEN
+      FOREACH counter IN ARRAY f.counters LOOP
+        IF rooms[counter] IS NOT NULL AND penstock_budget_part((p_counters[counter]).amount, wants, nano) > greatest(0, rooms[counter]) THEN
+          codes[i] := 7;
+          exceeded := exceeded || jsonb_build_object(i - 1, jsonb_build_array(counter, greatest(0, rooms[counter])::text));
+          EXIT;
+        END IF;
+      END LOOP;
+      CONTINUE WHEN codes[i] = 7;
+      FOREACH counter IN ARRAY f.counters LOOP
+        taken[counter] := COALESCE(taken[counter], 0) + penstock_budget_part((p_counters[counter]).amount, wants, nano);
+        rooms[counter] := rooms[counter] - penstock_budget_part((p_counters[counter]).amount, wants, nano);
+      END LOOP;
+      given_nano[i] := nano;
+    END IF;
+    IF f.multiplier > 0 THEN
+      given_credits[i] := need;
+      covered[i] := cover;
+      given_tokens[i] := cover * f.multiplier;
+    END IF;
+    FOR k IN 1 .. CASE WHEN f.multiplier > 0 THEN 2 ELSE width END LOOP
+      avail[base + k] := avail[base + k] - wants[k];
+      org_reserved[base + k] := org_reserved[base + k] + wants[k];
+    END LOOP;
   END LOOP;
 
+  FOR i IN 1 .. cardinality(p_counters) LOOP
+    CONTINUE WHEN taken[i] IS NULL;
+    IF counter_ids[i] IS NULL THEN
+      counter_ids[i] := penstock_budget_open(p_counters[i], moment, taken[i]);
+    ELSE
+      UPDATE budget_counters t SET reserved = t.reserved + taken[i] WHERE t.id = counter_ids[i];
+    END IF;
+  END LOOP;
   INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
-      job_id, run_id, holder, service_client, client_name, user_agent)
+      job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent,
+      reserved_nano, counters)
     SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
       profile.kind, 'reserved', org_period[profile.org],
       COALESCE(profile.fixed, penstock_token_vector(given_credits[request.ordinality], given_tokens[request.ordinality])),
       profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
-      profile.user_agent
+      profile.user_agent, profile.end_user, profile.tags, request.parent, given_nano[request.ordinality],
+      CASE WHEN profile.counters IS NOT NULL THEN ARRAY(SELECT counter_ids[k] FROM unnest(profile.counters) k WHERE counter_ids[k] IS NOT NULL) END
     FROM unnest(p_profiles) WITH ORDINALITY profile
     JOIN unnest(p_requests) WITH ORDINALITY request ON request.profile = profile.ordinality
     WHERE request.operation_id IS NOT NULL AND codes[request.ordinality] = 0;
@@ -1422,7 +1579,7 @@ BEGIN
     END IF;
   END LOOP;
   RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'z', left_z, 'g', given_credits, 'e', covered, 'b', short_bucket, 'm', short_left,
-    't', w_gains, 'n', w_now, 'd', known);
+    't', w_gains, 'n', w_now, 'd', known, 'o', exceeded);
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_answer_bytes(k idempotency_keys)
@@ -1483,7 +1640,7 @@ AS $function$
     LATERAL (SELECT CASE nth WHEN 2 THEN 1 ELSE nth END AS bucket, CASE nth WHEN 2 THEN 1000 ELSE 1 END AS times) l
 $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_balance_close(b balances, p_used bigint[], p_reserved bigint[], p_fires boolean)
+CREATE OR REPLACE FUNCTION public.penstock_balance_close(b balances, p_used bigint[], p_reserved bigint[], p_fires boolean, p_ends integer)
  RETURNS text
  LANGUAGE plpgsql
 AS $function$
@@ -1491,9 +1648,11 @@ BEGIN
   b.used := p_used;
   b.reserved := p_reserved;
   IF p_fires OR b.covered <> penstock_zeros() THEN
+    PERFORM penstock_numbers(b.org_id, p_ends) WHERE p_ends > 0;
     RETURN penstock_balance_show(penstock_balance_write(b));
   END IF;
-  UPDATE balances c SET used = p_used, reserved = p_reserved WHERE c.org_id = b.org_id AND c.period_start = b.period_start;
+  UPDATE balances c SET used = p_used, reserved = p_reserved, sequence = c.sequence + p_ends
+    WHERE c.org_id = b.org_id AND c.period_start = b.period_start;
   RETURN penstock_balance_show(b);
 END $function$;
 
@@ -1543,14 +1702,18 @@ CREATE OR REPLACE FUNCTION public.penstock_balance_next(b balances, p_org_id tex
 AS $function$
 DECLARE
   o record;
+  begun balances;
 BEGIN
   SELECT g.anchor_at, p.period_start, p.period_end INTO STRICT o
     FROM organizations g, penstock_period(g.anchor_at, clock_timestamp()) p WHERE g.id = p_org_id;
   UPDATE balances c SET superseded = true WHERE c.org_id = p_org_id AND c.period_start = b.period_start;
-  INSERT INTO balances (org_id, period_start, period_end, anchor_at, org_version, allowance, topup_start)
+  INSERT INTO balances (org_id, period_start, period_end, anchor_at, org_version, allowance, topup_start, sequence)
     VALUES (p_org_id, greatest(o.period_start, b.period_end), o.period_end, o.anchor_at, p_version, p_allowance,
-      COALESCE(penstock_carry(b), penstock_zeros()))
-    ON CONFLICT DO NOTHING;
+      COALESCE(penstock_carry(b), penstock_zeros()), COALESCE(b.sequence, 0))
+    ON CONFLICT DO NOTHING RETURNING * INTO begun;
+  IF FOUND THEN
+    PERFORM penstock_ledger_opening(begun);
+  END IF;
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_balance_open(p_org_id text, p_version bigint, p_allowance bigint[])
@@ -1571,6 +1734,7 @@ BEGIN
       b := penstock_balance_events(b);
       UPDATE balances c SET allowance = b.allowance, covered = b.covered, org_version = b.org_version, low_fired = b.low_fired,
         depleted_fired = b.depleted_fired WHERE c.org_id = p_org_id AND c.period_start = b.period_start;
+      PERFORM penstock_ledger_opening(b);
       RETURN b;
     END IF;
     PERFORM penstock_balance_next(b, p_org_id, p_version, p_allowance);
@@ -1622,12 +1786,23 @@ BEGIN
       newer.topup_start := (SELECT array_agg(s + n - o ORDER BY nth)
         FROM unnest(newer.topup_start, new_carry, old_carry) WITH ORDINALITY v (s, n, o, nth));
       UPDATE balances c SET topup_start = newer.topup_start WHERE c.org_id = b.org_id AND c.period_start = newer.period_start;
+      PERFORM penstock_ledger_opening(newer);
       old_carry := newer_carry;
       new_carry := penstock_carry(newer);
     END LOOP;
   END IF;
   RETURN b;
 END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_bound_in_usd(p_op text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT EXISTS (SELECT 1 FROM usage_ledger l CROSS JOIN LATERAL unnest(l.counters) k (id)
+    JOIN budget_counters c ON c.id = k.id JOIN budgets b ON b.id = c.budget_id
+    WHERE l.operation_id = p_op AND c.amount = 0 AND b.hard)
+$function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_bucket_names()
  RETURNS text[]
@@ -1641,7 +1816,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.penstock_budget_end(p_period text, p_at timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE sql
- IMMUTABLE
+ STABLE
 AS $function$
   SELECT CASE WHEN p_period <> 'total'
     THEN (date_trunc(p_period, p_at AT TIME ZONE 'UTC') + ('1 ' || p_period)::interval) AT TIME ZONE 'UTC' END
@@ -1655,6 +1830,23 @@ AS $function$
   SELECT min(penstock_budget_mark(p_cap, t)) FROM unnest(p_thresholds) t WHERE t <> ALL (p_fired)
 $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_budget_forget(p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  forgotten int;
+BEGIN
+  DELETE FROM budget_counters c USING (
+      SELECT t.id FROM budget_counters t LEFT JOIN budgets b ON b.id = t.budget_id
+        WHERE t.period_start < date_trunc('day', clock_timestamp(), 'UTC') AND t.reserved = 0
+          AND (b.id IS NULL OR t.period_start < penstock_budget_start(b.period, clock_timestamp()))
+        ORDER BY t.id LIMIT p_limit FOR UPDATE OF t SKIP LOCKED) old
+    WHERE c.id = old.id;
+  GET DIAGNOSTICS forgotten = ROW_COUNT;
+  RETURN forgotten;
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_budget_mark(p_cap bigint, p_threshold integer)
  RETURNS bigint
  LANGUAGE sql
@@ -1663,13 +1855,171 @@ AS $function$
   SELECT greatest(1, ceil(p_cap * p_threshold::numeric / 10000))::bigint
 $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_budget_start(p_period text, p_at timestamp with time zone)
- RETURNS timestamp with time zone
+CREATE OR REPLACE FUNCTION public.penstock_budget_nano(q admission_request, p_covered bigint)
+ RETURNS bigint
  LANGUAGE sql
  IMMUTABLE
 AS $function$
+  SELECT CASE WHEN p_covered >= q.prompt + q.max OR q.max <= 0 THEN q.nano
+    ELSE q.nano_prompt + ceil((q.nano - q.nano_prompt)::numeric * greatest(0, p_covered - q.prompt) / q.max)::bigint END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_open(c admission_counter, p_at timestamp with time zone, p_reserved bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  made bigint;
+BEGIN
+  INSERT INTO budget_counters AS t (budget_id, subject, period_start, org_id, amount, reserved, fires_at)
+    SELECT b.id, c.subject, penstock_budget_start(b.period, p_at), b.org_id, c.amount, p_reserved,
+      penstock_budget_fires_at(b.cap, b.thresholds, '{}')
+    FROM budgets b WHERE b.id = c.budget
+    ON CONFLICT (budget_id, period_start, subject) DO UPDATE SET reserved = t.reserved + excluded.reserved
+    RETURNING t.id INTO made;
+  RETURN made;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_part(p_amount integer, p_buckets bigint[], p_nano bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT COALESCE(CASE p_amount WHEN 0 THEN p_nano ELSE p_buckets[p_amount] END, 0)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_reserve(p_counters admission_counter[])
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+DECLARE
+  moment CONSTANT timestamptz := clock_timestamp();
+  ids bigint[];
+  places int[];
+  written bigint[];
+  c admission_counter;
+BEGIN
+  WITH v AS MATERIALIZED (
+      SELECT t.id, v.cap, v.wanted, v.nth FROM unnest(p_counters) WITH ORDINALITY v (org, budget, subject, period, amount, cap, wanted, nth)
+        JOIN budget_counters t ON t.budget_id = v.budget AND t.subject = v.subject AND t.period_start = penstock_budget_start(v.period, moment)
+        ORDER BY t.id),
+    u AS (
+      UPDATE budget_counters t SET reserved = t.reserved + v.wanted FROM v
+        WHERE t.id = v.id AND (v.cap IS NULL OR v.wanted = 0 OR t.spent + t.reserved + v.wanted <= v.cap)
+        RETURNING t.id, v.nth)
+    SELECT array_agg(u.id ORDER BY u.nth), array_agg(u.nth) INTO ids, places FROM u;
+  IF cardinality(ids) = cardinality(p_counters) THEN
+    RETURN ids;
+  END IF;
+  -- What was not written has no room, or is not made yet: then it is made now.
+  written := COALESCE(ids, '{}');
+  ids := '{}';
+  FOR i IN 1 .. cardinality(p_counters) LOOP
+    IF i = ANY (places) THEN
+      ids := ids || written[1];
+      written := written[2:];
+      CONTINUE;
+    END IF;
+    c := p_counters[i];
+    IF c.cap < c.wanted OR EXISTS (SELECT 1 FROM budget_counters t
+        WHERE t.budget_id = c.budget AND t.subject = c.subject AND t.period_start = penstock_budget_start(c.period, moment)) THEN
+      RAISE EXCEPTION SQLSTATE 'PM001';
+    END IF;
+    ids := ids || penstock_budget_open(c, moment, c.wanted);
+  END LOOP;
+  IF array_position(ids, NULL) IS NOT NULL THEN
+    RAISE EXCEPTION SQLSTATE 'PM001';
+  END IF;
+  RETURN ids;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_restore(p_counters jsonb)
+ RETURNS bigint[]
+ LANGUAGE sql
+AS $function$
+  SELECT array_agg(o.id) FROM jsonb_to_recordset(CASE jsonb_typeof(p_counters) WHEN 'array' THEN p_counters ELSE '[]' END)
+      c (budget text, subject text, amount int),
+    LATERAL penstock_budget_open(ROW(0, c.budget, c.subject, NULL, c.amount, NULL, 0)::admission_counter, clock_timestamp(), 0) o (id)
+    WHERE o.id IS NOT NULL
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_rooms(p_counters admission_counter[], p_at timestamp with time zone)
+ RETURNS TABLE(nth integer, id bigint, room bigint)
+ LANGUAGE sql
+AS $function$
+  SELECT v.nth::int, t.id, v.cap - t.spent - t.reserved
+    FROM unnest(p_counters) WITH ORDINALITY v (org, budget, subject, period, amount, cap, wanted, nth)
+    JOIN budget_counters t ON t.budget_id = v.budget AND t.subject = v.subject AND t.period_start = penstock_budget_start(v.period, p_at)
+    ORDER BY t.id FOR UPDATE OF t
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_settle(p_endings budget_ending[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+DECLARE
+  written int;
+  due bigint[];
+BEGIN
+  WITH n AS MATERIALIZED (
+      SELECT c.id, sum(penstock_budget_part(c.amount, e.held, e.held_nano))::bigint AS held,
+          sum(penstock_budget_part(c.amount, e.spent, e.spent_nano))::bigint AS spent
+        FROM unnest(p_endings) e CROSS JOIN LATERAL unnest(e.counters) k (id) JOIN budget_counters c ON c.id = k.id
+        GROUP BY c.id ORDER BY c.id),
+    u AS (
+      UPDATE budget_counters c SET spent = greatest(0, c.spent + n.spent), reserved = c.reserved - n.held FROM n
+        WHERE c.id = n.id RETURNING c.id, c.spent >= c.fires_at AS fires)
+    SELECT count(*), array_agg(u.id ORDER BY u.id) FILTER (WHERE u.fires) INTO written, due FROM u;
+  IF due IS NOT NULL THEN
+    PERFORM penstock_budget_tell(id) FROM unnest(due) id;
+  END IF;
+  RETURN written;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_shown(p_unit text, p_amount bigint)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT CASE p_unit WHEN 'usd' THEN to_jsonb(trim_scale(p_amount / 1000000000.0)::text) ELSE to_jsonb(trim_scale(p_amount / 100.0)) END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_start(p_period text, p_at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
   SELECT CASE WHEN p_period = 'total' THEN 'epoch'::timestamptz ELSE date_trunc(p_period, p_at, 'UTC') END
 $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_tell(p_counter bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  c budget_counters;
+  b budgets;
+  part int;
+  data jsonb;
+BEGIN
+  SELECT * INTO STRICT c FROM budget_counters t WHERE t.id = p_counter;
+  SELECT * INTO b FROM budgets t WHERE t.id = c.budget_id;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  FOR part IN SELECT t FROM unnest(b.thresholds) t WHERE t <> ALL (c.fired) AND c.spent >= penstock_budget_mark(b.cap, t) ORDER BY t LOOP
+    c.fired := c.fired || part;
+    data := jsonb_build_object('budgetId', b.id, 'name', b.name, 'scope', b.scope, 'subject', NULLIF(c.subject, ''),
+      'percent', trim_scale(part / 100.0), 'spent', penstock_budget_shown(b.unit, c.spent), 'limit', penstock_budget_shown(b.unit, b.cap),
+      'unit', b.unit);
+    PERFORM penstock_emit('events', b.org_id, penstock_event('budget.threshold', b.org_id, data));
+  END LOOP;
+  UPDATE budget_counters t SET fired = c.fired, fires_at = penstock_budget_fires_at(b.cap, b.thresholds, c.fired) WHERE t.id = c.id;
+END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_carry(b balances)
  RETURNS bigint[]
@@ -1700,6 +2050,20 @@ BEGIN
   INSERT INTO outbox (topic, key, event) VALUES (p_topic, p_key, p_event);
   PERFORM pg_notify('penstock_outbox', '');
 END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ending(p_op text, p_amounts bigint[], p_outcome jsonb DEFAULT NULL::jsonb, p_fallback jsonb DEFAULT NULL::jsonb)
+ RETURNS settlement_ending
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT ROW(p_op, p_amounts, p_fallback, p_outcome ->> 'status', p_outcome ->> 'errorCode', p_outcome ->> 'answeredModel',
+    p_outcome ->> 'provider', p_outcome ->> 'upstreamId', round((p_outcome ->> 'firstTokenMs')::numeric),
+    CASE jsonb_typeof(p_outcome -> 'tokens') WHEN 'object' THEN ARRAY[(t ->> 'input')::bigint, (t ->> 'cachedInput')::bigint,
+      (t ->> 'cacheWrite')::bigint, (t ->> 'output')::bigint, (t ->> 'reasoning')::bigint] END,
+    CASE WHEN p_amounts IS NULL AND p_outcome ->> 'status' IS NULL THEN 0 ELSE (p_outcome ->> 'costNano')::bigint END,
+    p_outcome ->> 'costVersion')::settlement_ending
+  FROM (SELECT p_outcome -> 'tokens' AS t) o
+$function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_event(p_type text, p_org_id text, p_data jsonb)
  RETURNS jsonb
@@ -1975,7 +2339,8 @@ BEGIN
       lease_until = NULL, deadline = NULL,
       error_message = CASE WHEN p_status = 'failed' THEN p_message END, error_code = p_code
     WHERE id = j.id RETURNING * INTO done;
-  PERFORM penstock_release(done.operation_id);
+  PERFORM penstock_release(done.operation_id, COALESCE(p_outcome, jsonb_build_object('status', p_status,
+    'errorCode', CASE p_status WHEN 'failed' THEN COALESCE(p_code, 'server_error') END, 'costNano', '0')));
   PERFORM penstock_job_event(done);
   PERFORM penstock_generation_event(done, 'generation.failed', jsonb_build_object('errorMessage', p_message));
   RETURN done;
@@ -2116,9 +2481,9 @@ DECLARE
   head text := penstock_event_head();
   now_iso text := penstock_iso(clock_timestamp());
 BEGIN
-  SELECT array_agg(q.id), array_agg(q.item), array_agg(ROW(q.operation_id,
+  SELECT array_agg(q.id), array_agg(q.item), array_agg(penstock_ending(q.operation_id,
       ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(q.item -> 'amounts') WITH ORDINALITY a (value, nth) ORDER BY a.nth),
-      NULL)::settlement_ending)
+      q.item -> 'outcome'))
     INTO ids, items, endings FROM (
       SELECT j.id, j.operation_id, i.value AS item
       FROM jsonb_array_elements(p_items) i JOIN jobs j ON j.id = i.value ->> 'id' AND j.fence = (i.value ->> 'fence')::int
@@ -2182,7 +2547,7 @@ BEGIN
       SELECT 1 FROM jobs o WHERE o.org_id = item ->> 'orgId' AND o.status IN ('pending', 'processing')
       LIMIT (item ->> 'maxPending')::bigint) o;
     IF unfinished >= (item ->> 'maxPending')::bigint THEN
-      PERFORM penstock_release(item ->> 'operationId');
+      PERFORM penstock_release(item ->> 'operationId', '{"status": "failed", "errorCode": "rate_limited", "costNano": "0"}');
       answers := answers || jsonb_build_object('id', item ->> 'id', 'createdAt', NULL);
       CONTINUE;
     END IF;
@@ -2408,6 +2773,167 @@ BEGIN
   $query$, p_table) USING p_worker, p_ids, p_fences, p_lease_ms;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_ledger_bound(p_at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT 'op_' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz',
+    ((floor(date_part('epoch', p_at) * 1000)::bigint >> shift) & 31)::int + 1, 1), '' ORDER BY shift DESC)
+  FROM generate_series(0, 45, 5) shift
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_charge(l usage_ledger)
+ RETURNS bigint[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT CASE WHEN l.state = 'settled' THEN
+    COALESCE(l.charged, (SELECT c.charged FROM usage_ledger c WHERE c.operation_id = l.correction), penstock_zeros()) END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_correct(e settlement_ending, p_state text, p_charged bigint[], p_number bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  id text := penstock_ledger_id();
+BEGIN
+  INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, charged, model, request_id, job_id,
+      run_id, service_client, client_name, user_agent, settled_at, end_user, tags, parent, answered_model, provider, upstream_id, status,
+      error_code, first_token_ms, tokens, cost_nano, cost_version, sequence)
+    SELECT id, l.org_id, l.key_id, l.user_id, 'adjustment', CASE WHEN l.charged IS NULL THEN 'settled' ELSE 'released' END, l.period_start,
+      penstock_zeros(), p_charged, l.model, l.request_id, l.job_id, l.run_id, l.service_client, l.client_name, l.user_agent,
+      clock_timestamp(), l.end_user, l.tags, l.parent, e.answered_model, e.provider, e.upstream_id, e.status, e.error_code,
+      e.first_token_ms, e.tokens, e.cost_nano, e.cost_version, p_number
+    FROM usage_ledger l WHERE l.operation_id = e.operation_id;
+  UPDATE usage_ledger l SET state = p_state, swept = false, correction = id WHERE l.operation_id = e.operation_id;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_drop(p_keep integer, p_now timestamp with time zone DEFAULT clock_timestamp())
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  month timestamptz;
+  first text;
+  next text;
+BEGIN
+  PERFORM pg_advisory_xact_lock(7301, 2);
+  SELECT to_date(right(c.relname, 7), 'YYYY_MM')::timestamp AT TIME ZONE 'UTC' INTO month
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'usage_ledger'::regclass AND c.relname ~ '^usage_ledger_[0-9]{4}_[0-9]{2}$'
+    ORDER BY c.relname LIMIT 1;
+  IF month IS NULL OR month >= penstock_month_start(p_now, -p_keep) THEN
+    RETURN 'none';
+  END IF;
+  first := penstock_ledger_bound(month);
+  next := penstock_ledger_bound(penstock_month_start(month, 1));
+  IF penstock_ledger_open(first, next) OR EXISTS (
+      SELECT 1 FROM (SELECT l.org_id, max(l.sequence) AS last FROM usage_ledger l
+          WHERE l.operation_id >= first AND l.operation_id < next AND l.sequence IS NOT NULL GROUP BY l.org_id) l
+        JOIN organizations g ON g.id = l.org_id LEFT JOIN usage_folds f ON f.org_id = l.org_id
+        WHERE l.last > COALESCE(f.sequence, 0)) THEN
+    RETURN 'kept';
+  END IF;
+  PERFORM set_config('lock_timeout', '50ms', true);
+  BEGIN
+    LOCK TABLE usage_ledger IN ACCESS EXCLUSIVE MODE;
+  EXCEPTION WHEN lock_not_available THEN
+    RETURN 'busy';
+  END;
+  -- What was opened meanwhile.
+  IF penstock_ledger_open(first, next) THEN
+    RETURN 'kept';
+  END IF;
+  UPDATE installation i SET ledger_dropped_before = greatest(i.ledger_dropped_before, next);
+  PERFORM penstock_ledger_remove(month);
+  RETURN 'dropped';
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_id()
+ RETURNS text
+ LANGUAGE sql
+AS $function$
+  SELECT 'op_' || substr(penstock_event_id(), 5)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_month(p_month timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT 'usage_ledger_' || to_char(p_month AT TIME ZONE 'UTC', 'YYYY_MM')
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_months(p_now timestamp with time zone DEFAULT clock_timestamp())
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO '$user', 'public'
+AS $function$
+DECLARE
+  dropped_before CONSTANT text := COALESCE((SELECT i.ledger_dropped_before FROM installation i), '');
+  name text;
+  first text;
+  next text;
+  missing int := 0;
+BEGIN
+  PERFORM pg_advisory_xact_lock(7301, 2);
+  PERFORM set_config('lock_timeout', '100ms', true);
+  FOR step IN -1 .. 2 LOOP
+    name := penstock_ledger_month(penstock_month_start(p_now, step));
+    first := penstock_ledger_bound(penstock_month_start(p_now, step));
+    next := penstock_ledger_bound(penstock_month_start(p_now, step + 1));
+    CONTINUE WHEN to_regclass(name) IS NOT NULL OR first COLLATE "C" < dropped_before;
+    BEGIN
+      EXECUTE format('CREATE TABLE %I (LIKE usage_ledger INCLUDING ALL) WITH (fillfactor = 80)', name);
+      -- For the time of this transaction, which has it alone, its owner may move rows.
+      ALTER TABLE usage_ledger_default NO FORCE ROW LEVEL SECURITY;
+      EXECUTE format('WITH moved AS (DELETE FROM usage_ledger_default WHERE operation_id >= %L AND operation_id < %L RETURNING *)
+        INSERT INTO %I SELECT * FROM moved', first, next, name);
+      ALTER TABLE usage_ledger_default FORCE ROW LEVEL SECURITY;
+      EXECUTE format('ALTER TABLE usage_ledger ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', name, first, next);
+      EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
+      EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
+    EXCEPTION WHEN lock_not_available THEN
+      missing := missing + 1;
+    END;
+  END LOOP;
+  RETURN missing;
+END $function$;
+GRANT EXECUTE ON FUNCTION penstock_ledger_months(timestamp with time zone) TO penstock_system;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_open(p_first text, p_next text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN EXISTS (SELECT 1 FROM usage_ledger l WHERE l.state = 'reserved' AND l.operation_id >= p_first AND l.operation_id < p_next);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_opening(b balances)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, settled_at, sequence, opening)
+    VALUES (penstock_ledger_id(), b.org_id, 'period', 'settled', b.period_start, penstock_zeros(), penstock_zeros(), clock_timestamp(),
+      penstock_numbers(b.org_id, 1) + 1, jsonb_build_object('periodStart', penstock_iso(b.period_start), 'periodEnd', penstock_iso(b.period_end),
+        'allowance', b.allowance, 'topupStart', b.topup_start, 'topupAdded', b.topup_added, 'used', b.used));
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_remove(p_month timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO '$user', 'public'
+AS $function$
+BEGIN
+  EXECUTE format('DROP TABLE %I', penstock_ledger_month(p_month));
+END $function$;
+GRANT EXECUTE ON FUNCTION penstock_ledger_remove(timestamp with time zone) TO penstock_system;
+
 CREATE OR REPLACE FUNCTION public.penstock_ledger_restore(p_op text, p_fallback jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -2415,16 +2941,19 @@ AS $function$
 DECLARE
   b balances;
 BEGIN
-  IF EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = p_op) THEN
+  IF EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = p_op)
+      OR (SELECT p_op COLLATE "C" < i.ledger_dropped_before FROM installation i) THEN
     RETURN;
   END IF;
   b := penstock_balance_open(p_fallback ->> 'org', (p_fallback ->> 'version')::bigint,
     ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(p_fallback -> 'allowance') WITH ORDINALITY a (value, nth) ORDER BY nth));
   INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id, job_id,
-      run_id, service_client, client_name, user_agent)
+      run_id, service_client, client_name, user_agent, end_user, tags, parent, restored, counters)
     VALUES (p_op, p_fallback ->> 'org', p_fallback ->> 'key', p_fallback ->> 'user', p_fallback ->> 'kind', 'reserved',
       b.period_start, penstock_zeros(), p_fallback ->> 'model', p_fallback ->> 'request', p_fallback ->> 'job',
-      p_fallback ->> 'run', p_fallback ->> 'serviceClient', p_fallback ->> 'clientName', p_fallback ->> 'userAgent')
+      p_fallback ->> 'run', p_fallback ->> 'serviceClient', p_fallback ->> 'clientName', p_fallback ->> 'userAgent',
+      p_fallback ->> 'endUser', ARRAY(SELECT jsonb_array_elements_text(p_fallback -> 'tags')), p_fallback ->> 'parent', true,
+      penstock_budget_restore(p_fallback -> 'budgets'))
     ON CONFLICT DO NOTHING;
 END $function$;
 
@@ -2436,6 +2965,21 @@ AS $function$
     'timestamp', p_time, 'data', p_data)
 $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_month_start(p_at timestamp with time zone, p_after integer)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT (date_trunc('month', p_at AT TIME ZONE 'UTC') + p_after * interval '1 month') AT TIME ZONE 'UTC'
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ms_since(p_at timestamp with time zone)
+ RETURNS integer
+ LANGUAGE sql
+AS $function$
+  SELECT least(greatest(date_part('epoch', clock_timestamp() - p_at) * 1000, 0), 2147483647)::int
+$function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_no_flags()
  RETURNS boolean[]
  LANGUAGE sql
@@ -2443,6 +2987,38 @@ CREATE OR REPLACE FUNCTION public.penstock_no_flags()
 AS $function$
   SELECT array_fill(false, ARRAY[cardinality(penstock_bucket_names())])
 $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_numbers(p_org text, p_wanted integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  last bigint;
+BEGIN
+  LOOP
+    UPDATE balances b SET sequence = b.sequence + p_wanted WHERE b.org_id = p_org AND NOT b.superseded RETURNING b.sequence INTO last;
+    -- Not found: the next period began while this waited.
+    IF FOUND THEN
+      RETURN last - p_wanted;
+    END IF;
+  END LOOP;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_numbers_after(p_org text, p_period timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  last bigint;
+BEGIN
+  LOOP
+    PERFORM 1 FROM balances b WHERE b.org_id = p_org AND b.period_start > p_period ORDER BY b.period_start FOR UPDATE;
+    SELECT b.sequence INTO last FROM balances b WHERE b.org_id = p_org AND NOT b.superseded FOR UPDATE;
+    IF FOUND THEN
+      RETURN last;
+    END IF;
+  END LOOP;
+END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_outbox_take(p_relay text, p_limit integer, p_lease_ms integer, p_published bigint[], p_held bigint[])
  RETURNS SETOF outbox
@@ -2529,12 +3105,12 @@ BEGIN
   RAISE EXCEPTION SQLSTATE 'PM001';
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_release(p_operation_id text)
+CREATE OR REPLACE FUNCTION public.penstock_release(p_operation_id text, p_outcome jsonb DEFAULT NULL::jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  RETURN penstock_settle_many(ARRAY[ROW(p_operation_id, NULL, NULL)::settlement_ending])::jsonb #> '{items,0,0}' = '1';
+  RETURN penstock_settle_many(ARRAY[penstock_ending(p_operation_id, NULL, p_outcome)])::jsonb #> '{items,0,0}' = '1';
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_response_append(r responses, p_events text[])
@@ -2637,9 +3213,9 @@ BEGIN
     FROM (SELECT bytes + octet_length(p_response) - octet_length(r.response) AS n) bytes_of
     WHERE s.org_id = r.org_id AND s.part = 9 + (hashtext(r.id) & 7);
   IF p_amounts IS NULL THEN
-    PERFORM penstock_release('op_' || substr(r.id, 6));
+    PERFORM penstock_release('op_' || substr(r.id, 6), p_outcome);
   ELSE
-    PERFORM penstock_settle('op_' || substr(r.id, 6), p_amounts);
+    PERFORM penstock_settle('op_' || substr(r.id, 6), p_amounts, p_outcome);
     IF p_event IS NOT NULL THEN
       PERFORM penstock_emit('events', r.org_id, penstock_event(p_event ->> 'type', r.org_id, p_event -> 'data'), p_trace);
     END IF;
@@ -2827,7 +3403,7 @@ BEGIN
     RETURN false;
   END IF;
   r := penstock_run_work(r, p -> 'operations', p -> 'steps', (p ->> 'tokens')::bigint);
-  PERFORM penstock_run_finish(r, p ->> 'status', p ->> 'text');
+  PERFORM penstock_run_finish(r, p ->> 'status', p ->> 'text', p ->> 'code');
   RETURN true;
 END $function$;
 
@@ -2846,7 +3422,7 @@ BEGIN
   PERFORM pg_notify('penstock_run_event', r.id || ':' || r.sequence);
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_run_finish(r agent_runs, p_status text, p_text text)
+CREATE OR REPLACE FUNCTION public.penstock_run_finish(r agent_runs, p_status text, p_text text, p_code text DEFAULT 'server_error'::text)
  RETURNS agent_runs
  LANGUAGE plpgsql
 AS $function$
@@ -2855,7 +3431,9 @@ DECLARE
 BEGIN
   done := penstock_run_work(r, jsonb_build_array(jsonb_build_object('id', r.operation_id,
     'amounts', CASE WHEN r.total_steps > 0 THEN
-      (SELECT to_jsonb(l.reserved) FROM usage_ledger l WHERE l.operation_id = r.operation_id) END)),
+      (SELECT to_jsonb(l.reserved) FROM usage_ledger l WHERE l.operation_id = r.operation_id) END,
+    'outcome', jsonb_build_object('status', CASE p_status WHEN 'completed' THEN 'succeeded' ELSE p_status END,
+      'errorCode', CASE p_status WHEN 'failed' THEN p_code END, 'costNano', '0'))),
     CASE WHEN p_status = 'failed' AND r.total_steps > 0
       THEN jsonb_build_array(jsonb_build_object('type', 'error', 'content', p_text)) ELSE '[]' END, 0);
   UPDATE agent_runs q SET status = p_status, sequence = q.sequence + 1, completed_at = clock_timestamp(), worker_id = NULL,
@@ -2898,10 +3476,10 @@ BEGIN
     IF jsonb_typeof(item -> 'amounts') = 'array' THEN
       settled := penstock_settle(item ->> 'id', ARRAY(
         SELECT a.value::bigint FROM jsonb_array_elements_text(item -> 'amounts') WITH ORDINALITY a (value, nth) ORDER BY nth),
-        item -> 'fallback');
+        item -> 'outcome', item -> 'fallback');
       charged := charged + (settled -> 'charged' ->> 0)::bigint;
     ELSE
-      PERFORM penstock_release(item ->> 'id');
+      PERFORM penstock_release(item ->> 'id', item -> 'outcome');
     END IF;
   END LOOP;
   IF charged > 0 OR p_tokens > 0 THEN
@@ -3028,18 +3606,19 @@ BEGIN
   END IF;
   SELECT * INTO STRICT b FROM balances c WHERE c.org_id = p_org_id AND NOT c.superseded;
   change[p_bucket] := p_used - b.used[p_bucket];
-  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, settled_at)
-    VALUES (p_operation_id, p_org_id, 'adjustment', 'settled', b.period_start, penstock_zeros(), change, clock_timestamp());
+  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, settled_at, sequence)
+    VALUES (p_operation_id, p_org_id, 'adjustment', 'settled', b.period_start, penstock_zeros(), change, clock_timestamp(),
+      penstock_numbers(p_org_id, 1) + 1);
   b.used[p_bucket] := p_used;
   RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_settle(p_operation_id text, p_amounts bigint[], p_fallback jsonb DEFAULT NULL::jsonb)
+CREATE OR REPLACE FUNCTION public.penstock_settle(p_operation_id text, p_amounts bigint[], p_outcome jsonb DEFAULT NULL::jsonb, p_fallback jsonb DEFAULT NULL::jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
 AS $function$
 DECLARE
-  answer jsonb := penstock_settle_many(ARRAY[ROW(p_operation_id, p_amounts, p_fallback)::settlement_ending]);
+  answer jsonb := penstock_settle_many(ARRAY[penstock_ending(p_operation_id, p_amounts, p_outcome, p_fallback)]);
 BEGIN
   RETURN jsonb_strip_nulls(jsonb_build_object(
     'applied', answer #> '{items,0,0}' = '1',
@@ -3093,9 +3672,14 @@ DECLARE
   charged bigint[];
   charged_text text;
   last_op text;
-  ended_op text[] := '{}';
-  ended_state text[] := '{}';
-  ended_charged text[] := '{}';
+  -- Of the balance that is open: the last number before, and how many ends were applied.
+  number bigint;
+  ends int;
+  -- Of those that end now, in the order of `p_endings`.
+  ended_number bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_endings)]);
+  ended_charged text[] := array_fill(NULL::text, ARRAY[cardinality(p_endings)]);
+  -- Those of them that budgets count.
+  counted budget_ending[] := '{}';
   want bigint;
   had bigint;
   room bigint;
@@ -3107,16 +3691,18 @@ BEGIN
   PERFORM penstock_ledger_restore(e.operation_id, e.fallback) FROM unnest(p_endings) e WHERE e.fallback IS NOT NULL
     ORDER BY e.operation_id COLLATE "C";
   FOR r IN
-    SELECT e.operation_id AS op, e.amounts, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.charged,
+    SELECT e.*, e.operation_id AS op, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.counters, l.reserved_nano,
       0 = ALL (l.reserved[3:]) AND COALESCE(0 = ALL (e.amounts[3:]), true) AS only_tokens
     FROM unnest(p_endings) WITH ORDINALITY e JOIN usage_ledger l ON l.operation_id = e.operation_id
     ORDER BY l.org_id COLLATE "C", l.period_start, e.operation_id, e.ordinality FOR UPDATE OF l
   LOOP
     IF NOT opened OR b.org_id <> r.org_id OR b.period_start <> r.period_start THEN
       IF opened THEN
-        shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
+        shown := shown || penstock_balance_close(b, now_used, now_reserved, fires, ends);
       END IF;
       SELECT * INTO STRICT b FROM balances c WHERE c.org_id = r.org_id AND c.period_start = r.period_start FOR UPDATE;
+      number := CASE WHEN b.superseded THEN penstock_numbers_after(b.org_id, b.period_start) ELSE b.sequence END;
+      ends := 0;
       opened := true;
       fires := b.superseded;
       now_used := b.used;
@@ -3127,7 +3713,8 @@ BEGIN
       CONTINUE;
     END IF;
     IF r.state = 'settled' OR r.state = 'released' AND (r.amounts IS NULL OR NOT r.swept) THEN
-      items[r.i] := '[0,' || cardinality(shown) || ',' || array_to_json(COALESCE(r.charged, zeros)) || ']';
+      items[r.i] := '[0,' || cardinality(shown) || ',' || array_to_json(COALESCE(
+        (SELECT penstock_ledger_charge(l) FROM usage_ledger l WHERE l.operation_id = r.op), zeros)) || ']';
       CONTINUE;
     END IF;
     charged := zeros;
@@ -3156,15 +3743,33 @@ BEGIN
     charged_text := array_to_json(charged);
     items[r.i] := '[1,' || cardinality(shown) || ',' || charged_text || ']';
     last_op := r.op;
-    ended_op := ended_op || r.op;
-    ended_state := ended_state || CASE WHEN r.amounts IS NULL THEN 'released' ELSE 'settled' END;
-    ended_charged := ended_charged || CASE WHEN r.amounts IS NOT NULL THEN charged::text END;
+    ends := ends + 1;
+    IF r.counters IS NOT NULL THEN
+      counted := counted || ROW(r.counters, CASE WHEN r.state = 'reserved' THEN r.reserved END,
+        CASE WHEN r.state = 'reserved' THEN r.reserved_nano END, charged, r.cost_nano)::budget_ending;
+    END IF;
+    IF r.state = 'reserved' THEN
+      ended_number[r.i] := number + ends;
+      ended_charged[r.i] := CASE WHEN r.amounts IS NOT NULL THEN charged::text END;
+    ELSE
+      PERFORM penstock_ledger_correct(p_endings[r.i], 'settled', charged, number + ends);
+    END IF;
   END LOOP;
   IF opened THEN
-    shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
+    shown := shown || penstock_balance_close(b, now_used, now_reserved, fires, ends);
   END IF;
-  UPDATE usage_ledger l SET state = u.state, charged = u.charged::bigint[], swept = p_swept, settled_at = clock_timestamp()
-    FROM unnest(ended_op, ended_state, ended_charged) u (op, state, charged) WHERE l.operation_id = u.op;
+  UPDATE usage_ledger l SET state = CASE WHEN e.charged IS NULL THEN 'released' ELSE 'settled' END, charged = e.charged::bigint[],
+      swept = p_swept, settled_at = clock_timestamp(), sequence = e.number,
+      latency_ms = CASE WHEN l.restored IS NOT TRUE THEN penstock_ms_since(l.created_at) END,
+      status = COALESCE(e.status, CASE WHEN e.charged IS NULL THEN 'cancelled' ELSE 'succeeded' END), error_code = e.error_code,
+      answered_model = e.answered_model, provider = e.provider, upstream_id = e.upstream_id, first_token_ms = e.first_token_ms,
+      tokens = e.tokens, cost_nano = e.cost_nano, cost_version = e.cost_version
+    FROM ROWS FROM (unnest(p_endings), unnest(ended_number), unnest(ended_charged)) e (operation_id, amounts, fallback, status, error_code,
+      answered_model, provider, upstream_id, first_token_ms, tokens, cost_nano, cost_version, number, charged)
+    WHERE l.operation_id = e.operation_id AND e.number IS NOT NULL;
+  IF cardinality(counted) > 0 THEN
+    PERFORM penstock_budget_settle(counted);
+  END IF;
   RETURN '{"items":[' || array_to_string(items, ',') || '],"balances":[' || array_to_string(shown, ',') || ']}';
 END $function$;
 
@@ -3194,7 +3799,8 @@ BEGIN
       AND COALESCE(p.lease_until, l.created_at + p_lease_ms * interval '1 ms') < clock_timestamp()
     ORDER BY l.operation_id COLLATE "C" LIMIT 500 FOR UPDATE OF l SKIP LOCKED) s;
   IF cardinality(lost) > 0 THEN
-    PERFORM penstock_settle_many(ARRAY(SELECT ROW(l.id, NULL, NULL)::settlement_ending FROM unnest(lost) l (id)), true);
+    PERFORM penstock_settle_many(ARRAY(
+      SELECT penstock_ending(l.id, NULL, '{"status": "failed", "errorCode": "unavailable", "costNano": "0"}') FROM unnest(lost) l (id)), true);
   ELSE
     DELETE FROM processes p WHERE p.lease_until < clock_timestamp() - interval '1 day';
     DELETE FROM rate_windows w WHERE w.stamps[cardinality(w.stamps)]
@@ -3210,20 +3816,34 @@ AS $function$
 DECLARE
   r record;
   b balances;
+  left_used bigint[];
+  change bigint[];
+  counted budget_ending[] := '{}';
   taken int := 0;
 BEGIN
   PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (p_ops) ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
   FOR r IN
-    SELECT l.operation_id, l.org_id, l.period_start, l.charged FROM usage_ledger l
+    SELECT l.operation_id, l.org_id, l.period_start, l.counters, penstock_ledger_charge(l) AS charged FROM usage_ledger l
       WHERE l.operation_id = ANY (p_ops) AND l.state = 'settled' AND l.given IS NOT TRUE
       ORDER BY l.org_id COLLATE "C", l.period_start, l.operation_id
   LOOP
     SELECT * INTO STRICT b FROM balances c WHERE c.org_id = r.org_id AND c.period_start = r.period_start FOR UPDATE;
-    b.used := (SELECT array_agg(greatest(u - c, 0) ORDER BY nth) FROM unnest(b.used, r.charged) WITH ORDINALITY v (u, c, nth));
+    IF b.superseded THEN
+      PERFORM penstock_numbers_after(b.org_id, b.period_start);
+    END IF;
+    left_used := (SELECT array_agg(greatest(u - c, 0) ORDER BY nth) FROM unnest(b.used, r.charged) WITH ORDINALITY v (u, c, nth));
+    change := (SELECT array_agg(n - u ORDER BY nth) FROM unnest(left_used, b.used) WITH ORDINALITY v (n, u, nth));
+    PERFORM penstock_ledger_correct(penstock_ending(r.operation_id, NULL), 'released', change, penstock_numbers(r.org_id, 1) + 1);
+    b.used := left_used;
     PERFORM penstock_balance_write(b);
-    UPDATE usage_ledger l SET state = 'released', charged = NULL, settled_at = clock_timestamp() WHERE l.operation_id = r.operation_id;
+    IF r.counters IS NOT NULL THEN
+      counted := counted || ROW(r.counters, NULL, NULL, change, NULL)::budget_ending;
+    END IF;
     taken := taken + 1;
   END LOOP;
+  IF cardinality(counted) > 0 THEN
+    PERFORM penstock_budget_settle(counted);
+  END IF;
   RETURN taken;
 END $function$;
 
@@ -3251,9 +3871,9 @@ BEGIN
     RETURN json_build_object('balance', NULL);
   END IF;
   granted[p_bucket] := p_amount;
-  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, granted, settled_at)
+  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, granted, settled_at, sequence)
     VALUES (p_operation_id, p_org_id, 'top_up', 'settled', b.period_start, penstock_zeros(), penstock_zeros(), granted,
-      clock_timestamp());
+      clock_timestamp(), penstock_numbers(p_org_id, 1) + 1);
   b.topup_added[p_bucket] := b.topup_added[p_bucket] + p_amount;
   RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
 END $function$;
@@ -3290,12 +3910,12 @@ BEGIN
   END IF;
   EXECUTE format($sql$
     WITH taken AS MATERIALIZED (
-      SELECT l.*, l.kind NOT IN ('adjustment', 'top_up', 'period') AS is_call FROM usage_ledger l
+      SELECT l.*, l.kind NOT IN ('adjustment', 'top_up', 'period', 'hold') AS is_call FROM usage_ledger l
         WHERE l.org_id = $1 AND l.sequence > $2 ORDER BY l.sequence LIMIT $3
     ), added AS (
       INSERT INTO usage_cells (org_id, start, period_start, model, provider, key_id, end_user, operation, status, tags, %1$s)
       SELECT $1, date_bin('15 minutes', settled_at, 'epoch') AS at, period_start, model, provider, key_id, end_user, kind, status, named.tags,
-          count(*) FILTER (WHERE is_call), count(*) FILTER (WHERE status = 'failed'), count(*) FILTER (WHERE is_call AND cost_nano IS NULL),
+          count(*) FILTER (WHERE is_call), count(*) FILTER (WHERE is_call AND status = 'failed'), count(*) FILTER (WHERE is_call AND cost_nano IS NULL),
           COALESCE(sum(tokens[1]), 0), COALESCE(sum(tokens[2]), 0), COALESCE(sum(tokens[3]), 0), COALESCE(sum(tokens[4]), 0),
           COALESCE(sum(tokens[5]), 0), COALESCE(sum(cost_nano), 0), COALESCE(sum(penstock_latency_digit(latency_ms)), 0), %2$s
         FROM taken CROSS JOIN LATERAL (SELECT CASE WHEN cardinality(taken.tags) < 2 THEN taken.tags
@@ -3378,7 +3998,7 @@ BEGIN
     SELECT $1, $4, 63 - GROUPING(status, operation, end_user, key_id, provider, model) AS dims, at, model, provider, key_id, end_user,
         operation, status, %2$s
       FROM (SELECT date_bin($5, start, 'epoch') AS at, * FROM usage_cells WHERE org_id = $1 AND start >= $2 AND start < $3) c
-      GROUP BY at, GROUPING SETS (%3$s) ORDER BY dims, at$sql$, s.names, s.sums, sets)
+      GROUP BY at, GROUPING SETS (%3$s) ORDER BY dims, at, model, provider, key_id, operation, status$sql$, s.names, s.sums, sets)
     USING p_org, p_from, p_until, p_level, step;
   EXECUTE format($sql$
     INSERT INTO usage_rollups (org_id, level, dims, start, %4$s, tag, %1$s)
@@ -3403,7 +4023,7 @@ BEGIN
     INSERT INTO usage_rollups (org_id, level, dims, start, model, provider, key_id, end_user, operation, status, tag, %1$s)
     SELECT $1, 2, dims, date_bin('1 day', start, 'epoch') AS day, model, provider, key_id, end_user, operation, status, tag, %2$s
       FROM usage_rollups WHERE org_id = $1 AND level = 1 AND start >= $2 AND start < $3
-      GROUP BY dims, day, model, provider, key_id, end_user, operation, status, tag ORDER BY dims, day$sql$, s.names, s.sums)
+      GROUP BY dims, day, model, provider, key_id, end_user, operation, status, tag ORDER BY dims, day, model, provider, key_id, operation, status, tag$sql$, s.names, s.sums)
     USING p_org, p_from, p_until;
   PERFORM penstock_usage_group_cells(p_org, 2, p_from, p_until);
 END $function$;

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createProgram } from '../../src/cli/program.js';
@@ -289,8 +291,12 @@ const COMMANDS: [command: string, given: () => string[], actions: string[]][] = 
   ['budget delete', () => ['--id', made['cliBudget']!], ['budget_deleted']],
   ['org cancel', () => ['--org', 'By cli'], ['subscription_cancelled']],
   ['usage rebuild', () => ['--org', 'By cli'], ['usage_rebuilt']],
+  ['documents publish', () => [made['manifest']!], ['documents_published']],
   ['dead-letters replay', () => [], ['dead_letters_replayed']],
 ];
+
+/** What belongs to no organisation. */
+const INSTALLATIONS = ['documents publish', 'dead-letters replay'];
 
 /** They change nothing, or (migrations, topics) what no organisation and no database of a test has. */
 const READING = [
@@ -321,6 +327,8 @@ test('every command that changes something leaves the operator, in the log of wh
     `INSERT INTO dead_letters (topic, key, consumer_group, event, error) VALUES ('events', $1, 'test', '{"id": "evt_1", "type": "credits.low"}', 'poison')`,
     [orgId],
   );
+  made['manifest'] = join(server.installation.dataDir, 'manifest.json');
+  await writeFile(made['manifest'], JSON.stringify({ version: '{ version }' }));
   for (const [command, given, actions] of COMMANDS) {
     const before = await rows();
     const answer = await server.cli<{ id: string }>(...command.split(' '), ...given());
@@ -328,7 +336,7 @@ test('every command that changes something leaves the operator, in the log of wh
     if (command === 'key create') made['cliKey'] = answer.id;
     if (command === 'budget create') made['cliBudget'] = answer.id;
     const added = (await rows()).slice(before.length);
-    const whose = command === 'dead-letters replay' ? null : made['cliOrg'];
+    const whose = INSTALLATIONS.includes(command) ? null : made['cliOrg'];
     const operator = { org_id: whose, actor_kind: 'operator', address: 'cli' };
     expect(added, command).toEqual(actions.map((action) => ({ ...operator, action })));
   }
