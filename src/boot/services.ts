@@ -78,20 +78,11 @@ export async function compose(
   const secrets = secretBoxOf(foundation);
   const engine = createChatEngine({ ...shared, search, documents: knowledge });
   const seal = createCarriedSeal(signingOf(foundation));
-  const responses = createResponseService({
-    database,
-    engine,
-    store: createResponseStore({ database, storage }),
-    seal,
-  });
+  const store = createResponseStore({ database, storage });
+  const responses = createResponseService({ database, engine, store, seal });
   const responseHub = await createResponseHub({ responses, hints: database.hints, bus, logger });
   closers.add('the hub of responses', () => responseHub.close());
-  const usageHub = createUsageHub({
-    source: createUsageStreamSource(database),
-    quota: (orgId) => metering.quota(orgId),
-    logger,
-  });
-  closers.add('the hub of usage', () => usageHub.close());
+  const usageHub = openUsageHub(foundation, closers);
   const services: Services = {
     ...agents.services,
     ...accessServices(foundation),
@@ -125,6 +116,14 @@ export async function compose(
   const handlers = jobHandlersOf(kinds, { models, providers });
   const hubs = { hub, responseHub, usageHub };
   return { services, handlers, ...hubs, endPolls: () => jobs.drain(), agents, egress, secrets };
+}
+
+/** Live usage and quotas. */
+function openUsageHub({ database, metering, logger }: Foundation, closers: Closers): UsageHub {
+  const quota = (orgId: string) => metering.quota(orgId);
+  const hub = createUsageHub({ source: createUsageStreamSource(database), quota, logger });
+  closers.add('the hub of usage', () => hub.close());
+  return hub;
 }
 
 /** Organisations, their keys and their people, and who changed what of them. */
