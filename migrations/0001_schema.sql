@@ -44,6 +44,7 @@
 \ir current/metering/settlement_types.sql
 \ir current/metering/balance_events.sql
 \ir current/metering/ledger_numbers.sql
+\ir current/metering/ledger_months.sql
 \ir current/metering/balance_write.sql
 \ir current/metering/balance_open.sql
 \ir current/metering/windows.sql

@@ -45,6 +45,8 @@ export interface Config {
     ssl: boolean;
     sasl: { mechanism: (typeof SASL_MECHANISMS)[number]; username: string; password: string } | null;
   } | null;
+  /** Null: the ledger is kept for ever. */
+  ledgerRetentionMonths: number | null;
   providersFile: string | null;
   plansFile: string | null;
   mcpFile: string | null;
@@ -102,18 +104,19 @@ export class ConfigError extends Error {
   }
 }
 
-const integer = (min: number, max: number, fallback: number) =>
+const wholeNumber = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,15}$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
-    .default(fallback);
+    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
+
+const integer = (min: number, max: number, fallback: number) => wholeNumber(min, max).default(fallback);
 
 const url = (protocols: string[], what: string) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), what);
 
-/** What is put behind it must be its path. */
+/** Whether a path can be appended to the address. */
 const baseUrl = (value: string): boolean => {
   const { username, password } = new URL(value);
   return username === '' && password === '' && !/[?#]/.test(value);
@@ -275,6 +278,7 @@ const Environment = z.object({
   TRUST_PROXY: proxies.default([]),
   BODY_BUDGET_MB: integer(MIN_BODY_BUDGET_MB, 1_000_000, defaultBudgetMb()),
   RETENTION_DAYS: integer(1, 36_500, 30),
+  LEDGER_RETENTION_MONTHS: wholeNumber(1, 1_200).optional(),
   SYNC_TIMEOUT_MS: integer(1, 86_400_000, 600_000),
   WORKER_CONCURRENCY: concurrency.default({}),
   NATIVE_CODECS: boolean.default(true),
@@ -372,6 +376,7 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
       bodyBudgetBytes: env.BODY_BUDGET_MB * MB,
     },
     database: { url: env.DATABASE_URL ?? null, poolSize: env.DATABASE_POOL_SIZE },
+    ledgerRetentionMonths: env.LEDGER_RETENTION_MONTHS ?? null,
     kafka: kafkaOf(env),
     providersFile: path(env.PROVIDERS_FILE),
     plansFile: path(env.PLANS_FILE),
