@@ -26,6 +26,9 @@
 \ir current/metering/buckets.sql
 \ir current/metering/balances.sql
 \ir current/metering/usage_ledger.sql
+\ir current/metering/usage_folds.sql
+\ir current/metering/usage_cells.sql
+\ir current/metering/usage_rollups.sql
 \ir current/metering/budgets.sql
 \ir current/metering/budget_counters.sql
 \ir current/metering/budget_figures.sql
@@ -45,6 +48,8 @@
 \ir current/metering/take_back.sql
 \ir current/metering/quota.sql
 \ir current/metering/process_leases.sql
+\ir current/metering/usage_group.sql
+\ir current/metering/usage_fold.sql
 
 \ir current/idempotency/idempotency_keys.sql
 \ir current/idempotency/begin.sql

@@ -850,6 +850,61 @@ CREATE POLICY stored_bytes_tenant ON stored_bytes FOR ALL TO penstock_tenant USI
 GRANT DELETE, INSERT, SELECT, UPDATE ON stored_bytes TO penstock_system;
 GRANT DELETE, INSERT, SELECT, UPDATE ON stored_bytes TO penstock_tenant;
 
+CREATE TABLE usage_cells (
+  org_id text COLLATE "C" NOT NULL,
+  start timestamp with time zone NOT NULL,
+  period_start timestamp with time zone NOT NULL,
+  model text,
+  provider text,
+  key_id text,
+  end_user text,
+  operation text NOT NULL,
+  status text,
+  tags text[] NOT NULL,
+  requests bigint NOT NULL,
+  errors bigint NOT NULL,
+  unpriced bigint NOT NULL,
+  input_tokens bigint NOT NULL,
+  cached_input_tokens bigint NOT NULL,
+  cache_write_tokens bigint NOT NULL,
+  output_tokens bigint NOT NULL,
+  reasoning_tokens bigint NOT NULL,
+  cost_nano bigint NOT NULL,
+  latency numeric NOT NULL,
+  credits bigint NOT NULL,
+  chat_tokens bigint NOT NULL,
+  image_generations bigint NOT NULL,
+  image_edits bigint NOT NULL,
+  video_seconds bigint NOT NULL,
+  stt_seconds bigint NOT NULL,
+  tts_chars bigint NOT NULL,
+  music_tracks bigint NOT NULL,
+  agent_runs bigint NOT NULL
+);
+CREATE INDEX usage_cells_by_end_user ON public.usage_cells USING btree (org_id, end_user, start) WHERE (end_user IS NOT NULL);
+CREATE INDEX usage_cells_by_start ON public.usage_cells USING btree (org_id, start);
+ALTER TABLE usage_cells ENABLE ROW LEVEL SECURITY;
+ALTER TABLE usage_cells FORCE ROW LEVEL SECURITY;
+CREATE POLICY usage_cells_system ON usage_cells FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY usage_cells_tenant ON usage_cells FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON usage_cells TO penstock_system;
+GRANT SELECT ON usage_cells TO penstock_tenant;
+
+CREATE TABLE usage_folds (
+  org_id text COLLATE "C" NOT NULL,
+  sequence bigint DEFAULT 0 NOT NULL,
+  folded_at timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+  halves_until timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+  days_until timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+  CONSTRAINT usage_folds_pkey PRIMARY KEY (org_id)
+);
+ALTER TABLE usage_folds ENABLE ROW LEVEL SECURITY;
+ALTER TABLE usage_folds FORCE ROW LEVEL SECURITY;
+CREATE POLICY usage_folds_system ON usage_folds FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY usage_folds_tenant ON usage_folds FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON usage_folds TO penstock_system;
+GRANT SELECT ON usage_folds TO penstock_tenant;
+
 CREATE TABLE usage_ledger (
   operation_id text COLLATE "C" NOT NULL,
   org_id text COLLATE "C" NOT NULL,
@@ -903,6 +958,47 @@ CREATE POLICY usage_ledger_system ON usage_ledger FOR ALL TO penstock_system USI
 CREATE POLICY usage_ledger_tenant ON usage_ledger FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
 GRANT DELETE, INSERT, SELECT, UPDATE ON usage_ledger TO penstock_system;
 GRANT SELECT ON usage_ledger TO penstock_tenant;
+
+CREATE TABLE usage_rollups (
+  org_id text COLLATE "C" NOT NULL,
+  level smallint NOT NULL,
+  dims smallint NOT NULL,
+  start timestamp with time zone NOT NULL,
+  model text,
+  provider text,
+  key_id text,
+  end_user text,
+  operation text,
+  status text,
+  tag text,
+  requests bigint NOT NULL,
+  errors bigint NOT NULL,
+  unpriced bigint NOT NULL,
+  input_tokens bigint NOT NULL,
+  cached_input_tokens bigint NOT NULL,
+  cache_write_tokens bigint NOT NULL,
+  output_tokens bigint NOT NULL,
+  reasoning_tokens bigint NOT NULL,
+  cost_nano bigint NOT NULL,
+  latency numeric NOT NULL,
+  credits bigint NOT NULL,
+  chat_tokens bigint NOT NULL,
+  image_generations bigint NOT NULL,
+  image_edits bigint NOT NULL,
+  video_seconds bigint NOT NULL,
+  stt_seconds bigint NOT NULL,
+  tts_chars bigint NOT NULL,
+  music_tracks bigint NOT NULL,
+  agent_runs bigint NOT NULL,
+  CONSTRAINT usage_rollups_level_check CHECK ((level = ANY (ARRAY[1, 2])))
+);
+CREATE INDEX usage_rollups_by_start ON public.usage_rollups USING btree (org_id, level, dims, start, model, provider, key_id, operation, status, tag, end_user);
+ALTER TABLE usage_rollups ENABLE ROW LEVEL SECURITY;
+ALTER TABLE usage_rollups FORCE ROW LEVEL SECURITY;
+CREATE POLICY usage_rollups_system ON usage_rollups FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY usage_rollups_tenant ON usage_rollups FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON usage_rollups TO penstock_system;
+GRANT SELECT ON usage_rollups TO penstock_tenant;
 
 CREATE TABLE users (
   id text NOT NULL,
@@ -2214,6 +2310,14 @@ BEGIN
     ON CONFLICT (tool, org_id) DO UPDATE SET served = GREATEST(job_turns.served, EXCLUDED.served);
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_latency_digit(p_ms integer)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT ('1e' || 12 * CASE WHEN p_ms <= 1 THEN 0 WHEN p_ms > 1 THEN least(ceil(ln(p_ms::float8) / ln(1.1::float8))::int, 220) END)::numeric
+$function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_leases_release(p_table regclass, p_channel text, p_worker text, p_ids text[], p_fences integer[])
  RETURNS void
  LANGUAGE plpgsql
@@ -3096,6 +3200,241 @@ BEGIN
   RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_usage_columns()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT ARRAY['requests', 'errors', 'unpriced', 'input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens',
+    'reasoning_tokens', 'cost_nano', 'latency'] || penstock_bucket_names()
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_usage_fold(p_org text, p_most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET work_mem TO '64MB'
+ SET jit TO 'off'
+AS $function$
+DECLARE
+  f usage_folds;
+  names CONSTANT text := (penstock_usage_sums()).names;
+  charged CONSTANT text := (SELECT string_agg(format('COALESCE(sum(charged[%s]), 0)', nth), ', ')
+    FROM generate_subscripts(penstock_bucket_names(), 1) nth);
+  taken int;
+  last bigint;
+  latest timestamptz;
+  touched timestamptz[];
+BEGIN
+  INSERT INTO usage_folds (org_id) VALUES (p_org) ON CONFLICT DO NOTHING;
+  SELECT * INTO f FROM usage_folds c WHERE c.org_id = p_org FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    RETURN 0;
+  END IF;
+  EXECUTE format($sql$
+    WITH taken AS MATERIALIZED (
+      SELECT l.*, l.kind NOT IN ('adjustment', 'top_up', 'period') AS is_call FROM usage_ledger l
+        WHERE l.org_id = $1 AND l.sequence > $2 ORDER BY l.sequence LIMIT $3
+    ), added AS (
+      INSERT INTO usage_cells (org_id, start, period_start, model, provider, key_id, end_user, operation, status, tags, %1$s)
+      SELECT $1, date_bin('15 minutes', settled_at, 'epoch') AS at, period_start, model, provider, key_id, end_user, kind, status, named.tags,
+          count(*) FILTER (WHERE is_call), count(*) FILTER (WHERE status = 'failed'), count(*) FILTER (WHERE is_call AND cost_nano IS NULL),
+          COALESCE(sum(tokens[1]), 0), COALESCE(sum(tokens[2]), 0), COALESCE(sum(tokens[3]), 0), COALESCE(sum(tokens[4]), 0),
+          COALESCE(sum(tokens[5]), 0), COALESCE(sum(cost_nano), 0), COALESCE(sum(penstock_latency_digit(latency_ms)), 0), %2$s
+        FROM taken CROSS JOIN LATERAL (SELECT CASE WHEN cardinality(taken.tags) < 2 THEN taken.tags
+          ELSE ARRAY(SELECT DISTINCT t FROM unnest(taken.tags) t ORDER BY t) END AS tags) named
+        WHERE is_call OR kind = 'adjustment'
+        GROUP BY at, period_start, model, provider, key_id, end_user, kind, status, named.tags
+      RETURNING start
+    )
+    SELECT (SELECT count(*) FROM taken), (SELECT max(sequence) FROM taken), (SELECT max(settled_at) FROM taken),
+      (SELECT array_agg(DISTINCT date_bin('30 minutes', start, 'epoch')) FROM added WHERE start < $4)$sql$, names, charged)
+    INTO taken, last, latest, touched USING p_org, f.sequence, p_most, f.halves_until;
+  IF taken = 0 THEN
+    RETURN 0;
+  END IF;
+  UPDATE usage_folds c SET sequence = last, folded_at = greatest(c.folded_at, latest) WHERE c.org_id = p_org;
+  PERFORM penstock_usage_regroup(p_org, touched, f.days_until);
+  RETURN taken;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_usage_group(p_org text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  f usage_folds;
+  over timestamptz;
+  from_time timestamptz;
+  until_time timestamptz;
+BEGIN
+  SELECT * INTO f FROM usage_folds c WHERE c.org_id = p_org FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  over := CASE WHEN EXISTS (SELECT 1 FROM balances b WHERE b.org_id = p_org AND NOT b.superseded AND b.sequence > f.sequence)
+    THEN f.folded_at ELSE clock_timestamp() - interval '5 minutes' END;
+  IF f.days_until < date_bin('1 day', f.halves_until, 'epoch') THEN
+    SELECT date_bin('1 day', min(c.start), 'epoch') INTO from_time FROM usage_cells c WHERE c.org_id = p_org AND c.start >= f.days_until;
+    until_time := least(from_time + interval '1 day', date_bin('1 day', f.halves_until, 'epoch'));
+    IF from_time < until_time THEN
+      PERFORM penstock_usage_group_days(p_org, from_time, until_time);
+    ELSE
+      until_time := date_bin('1 day', f.halves_until, 'epoch');
+    END IF;
+    UPDATE usage_folds c SET days_until = until_time WHERE c.org_id = p_org;
+    RETURN true;
+  END IF;
+  SELECT date_bin('30 minutes', min(c.start), 'epoch') INTO from_time FROM usage_cells c WHERE c.org_id = p_org AND c.start >= f.halves_until;
+  -- Two hours at a time, and never past the end of a day, so that days follow at once.
+  until_time := least(from_time + interval '2 hours', date_bin('1 day', from_time, 'epoch') + interval '1 day', date_bin('30 minutes', over, 'epoch'));
+  IF from_time IS NULL OR from_time >= until_time THEN
+    RETURN false;
+  END IF;
+  PERFORM penstock_usage_merge(p_org, from_time, until_time);
+  PERFORM penstock_usage_group_cells(p_org, 1, from_time, until_time);
+  UPDATE usage_folds c SET halves_until = until_time WHERE c.org_id = p_org;
+  RETURN true;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_usage_group_cells(p_org text, p_level integer, p_from timestamp with time zone, p_until timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET work_mem TO '64MB'
+ SET jit TO 'off'
+AS $function$
+DECLARE
+  s record := penstock_usage_sums();
+  step CONSTANT interval := CASE p_level WHEN 1 THEN interval '30 minutes' ELSE interval '1 day' END;
+  sets CONSTANT text := CASE p_level
+    WHEN 1 THEN '(), (model), (provider), (key_id), (end_user), (operation), (status), (model, provider), (model, key_id), '
+      '(model, operation), (model, status), (provider, key_id), (provider, operation), (provider, status), (key_id, operation), '
+      '(key_id, status), (operation, status)'
+    ELSE '(model, end_user), (provider, end_user), (key_id, end_user), (end_user, operation), (end_user, status)' END;
+  tag_sets CONSTANT text := CASE p_level WHEN 1 THEN '(), (model), (provider), (key_id), (operation), (status)' ELSE '(end_user)' END;
+  -- Columns that no set of a level names: PostgreSQL knows no GROUPING of them.
+  grouped CONSTANT text[] := CASE p_level WHEN 1 THEN ARRAY['model', 'provider', 'key_id', 'operation', 'status'] ELSE ARRAY['end_user'] END;
+  bits CONSTANT jsonb := '{"model": 1, "provider": 2, "key_id": 4, "end_user": 8, "operation": 16, "status": 32}';
+BEGIN
+  EXECUTE format($sql$
+    INSERT INTO usage_rollups (org_id, level, dims, start, model, provider, key_id, end_user, operation, status, %1$s)
+    SELECT $1, $4, 63 - GROUPING(status, operation, end_user, key_id, provider, model) AS dims, at, model, provider, key_id, end_user,
+        operation, status, %2$s
+      FROM (SELECT date_bin($5, start, 'epoch') AS at, * FROM usage_cells WHERE org_id = $1 AND start >= $2 AND start < $3) c
+      GROUP BY at, GROUPING SETS (%3$s) ORDER BY dims, at$sql$, s.names, s.sums, sets)
+    USING p_org, p_from, p_until, p_level, step;
+  EXECUTE format($sql$
+    INSERT INTO usage_rollups (org_id, level, dims, start, %4$s, tag, %1$s)
+    SELECT $1, $4, 64 + %5$s AS dims, at, %4$s, tag, %2$s
+      FROM (SELECT date_bin($5, start, 'epoch') AS at, * FROM usage_cells WHERE org_id = $1 AND start >= $2 AND start < $3) c
+      CROSS JOIN LATERAL unnest(CASE WHEN tags = '{}' THEN ARRAY[NULL::text] ELSE tags END) t (tag)
+      GROUP BY at, tag, GROUPING SETS (%3$s) ORDER BY dims, at$sql$, s.names, s.sums, tag_sets, array_to_string(grouped, ', '),
+      (SELECT string_agg(format('%s * (1 - GROUPING(%s))', bits -> g, g), ' + ') FROM unnest(grouped) g))
+    USING p_org, p_from, p_until, p_level, step;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_usage_group_days(p_org text, p_from timestamp with time zone, p_until timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET work_mem TO '64MB'
+ SET jit TO 'off'
+AS $function$
+DECLARE
+  s record := penstock_usage_sums();
+BEGIN
+  EXECUTE format($sql$
+    INSERT INTO usage_rollups (org_id, level, dims, start, model, provider, key_id, end_user, operation, status, tag, %1$s)
+    SELECT $1, 2, dims, date_bin('1 day', start, 'epoch') AS day, model, provider, key_id, end_user, operation, status, tag, %2$s
+      FROM usage_rollups WHERE org_id = $1 AND level = 1 AND start >= $2 AND start < $3
+      GROUP BY dims, day, model, provider, key_id, end_user, operation, status, tag ORDER BY dims, day$sql$, s.names, s.sums)
+    USING p_org, p_from, p_until;
+  PERFORM penstock_usage_group_cells(p_org, 2, p_from, p_until);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_usage_merge(p_org text, p_from timestamp with time zone, p_until timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET work_mem TO '64MB'
+ SET jit TO 'off'
+AS $function$
+DECLARE
+  s record := penstock_usage_sums();
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM usage_cells c WHERE c.org_id = p_org AND c.start >= p_from AND c.start < p_until
+      GROUP BY start, period_start, model, provider, key_id, end_user, operation, status, tags HAVING count(*) > 1) THEN
+    RETURN;
+  END IF;
+  EXECUTE format($sql$
+    WITH old AS (DELETE FROM usage_cells WHERE org_id = $1 AND start >= $2 AND start < $3 RETURNING *)
+    INSERT INTO usage_cells (org_id, start, period_start, model, provider, key_id, end_user, operation, status, tags, %1$s)
+    SELECT $1, start, period_start, model, provider, key_id, end_user, operation, status, tags, %2$s
+      FROM old GROUP BY start, period_start, model, provider, key_id, end_user, operation, status, tags$sql$, s.names, s.sums)
+    USING p_org, p_from, p_until;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_usage_rebuild(p_org text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  f usage_folds;
+  whole_from bigint;
+  begins timestamptz := 'epoch';
+  kept bigint := 0;
+  folded bigint := 0;
+  taken int;
+BEGIN
+  INSERT INTO usage_folds (org_id) VALUES (p_org) ON CONFLICT DO NOTHING;
+  SELECT * INTO STRICT f FROM usage_folds c WHERE c.org_id = p_org FOR UPDATE;
+  SELECT max(n.sequence) INTO whole_from FROM (
+    SELECT l.sequence, lag(l.sequence, 1, 0::bigint) OVER (ORDER BY l.sequence) AS before
+      FROM usage_ledger l WHERE l.org_id = p_org AND l.sequence IS NOT NULL) n WHERE n.sequence > n.before + 1;
+  IF whole_from IS NOT NULL THEN
+    SELECT date_bin('15 minutes', l.settled_at, 'epoch') + interval '15 minutes' INTO begins
+      FROM usage_ledger l WHERE l.org_id = p_org AND l.sequence = whole_from;
+    SELECT COALESCE(max(l.sequence), whole_from - 1) INTO kept FROM usage_ledger l
+      WHERE l.org_id = p_org AND l.sequence >= whole_from AND l.sequence <= f.sequence AND l.settled_at < begins;
+  END IF;
+  DELETE FROM usage_cells c WHERE c.org_id = p_org AND c.start >= begins;
+  DELETE FROM usage_rollups r WHERE r.org_id = p_org AND r.level = 1 AND r.start >= date_bin('30 minutes', begins, 'epoch');
+  DELETE FROM usage_rollups r WHERE r.org_id = p_org AND r.level = 2 AND r.start >= date_bin('1 day', begins, 'epoch');
+  UPDATE usage_folds c SET sequence = kept, folded_at = begins, halves_until = least(f.halves_until, date_bin('30 minutes', begins, 'epoch')),
+    days_until = least(f.days_until, date_bin('1 day', begins, 'epoch')) WHERE c.org_id = p_org;
+  LOOP
+    taken := penstock_usage_fold(p_org, 50000);
+    EXIT WHEN taken = 0;
+    folded := folded + taken;
+  END LOOP;
+  WHILE penstock_usage_group(p_org) LOOP
+  END LOOP;
+  RETURN folded;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_usage_regroup(p_org text, p_halves timestamp with time zone[], p_days_until timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  half timestamptz;
+  day timestamptz;
+BEGIN
+  FOREACH half IN ARRAY COALESCE(p_halves, '{}') LOOP
+    DELETE FROM usage_rollups r WHERE r.org_id = p_org AND r.level = 1 AND r.start = half;
+    PERFORM penstock_usage_group_cells(p_org, 1, half, half + interval '30 minutes');
+  END LOOP;
+  FOR day IN SELECT DISTINCT date_bin('1 day', h, 'epoch') FROM unnest(p_halves) h WHERE h < p_days_until LOOP
+    DELETE FROM usage_rollups r WHERE r.org_id = p_org AND r.level = 2 AND r.start = day;
+    PERFORM penstock_usage_group_days(p_org, day, day + interval '1 day');
+  END LOOP;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_usage_sums(OUT names text, OUT sums text)
+ RETURNS record
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT string_agg(c, ', '), string_agg('sum(' || c || ')', ', ') FROM unnest(penstock_usage_columns()) c
+$function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_webhook_claim(p_claim text, p_busy jsonb, p_limit integer, p_per_webhook integer, p_claim_ms integer, p_first_delay_ms bigint)
  RETURNS TABLE(id text, org_id text, webhook_id text, event jsonb, url text, custom_headers jsonb, secret bytea, next_secret bytea, rotating boolean, places integer)
  LANGUAGE plpgsql
@@ -3190,6 +3529,11 @@ BEGIN
     enabled = x.enabled AND NOT disabled,
     disabled_reason = CASE WHEN x.enabled AND disabled THEN p_disable_after || ' consecutive failed attempts' ELSE x.disabled_reason END
     WHERE x.id = p_webhook;
+  IF w.enabled AND disabled THEN
+    INSERT INTO audit_log (id, org_id, actor_kind, action, subject_id, subject_name, before, after)
+      VALUES ('aud_' || substr(penstock_event_id(), 5), w.org_id, 'system', 'webhook_disabled', w.id, w.name,
+        '{"enabled": true}', '{"enabled": false}');
+  END IF;
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_webhook_fan_out()

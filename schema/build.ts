@@ -33,7 +33,8 @@ import { ResponseProgressResolver, ResponseResolver } from './response/response.
 import { StorageResolver } from './storage/storage.resolver.js';
 import { SpeechResolver } from './speech/speech.resolver.js';
 import { TranscriptionResolver } from './transcription/transcription.resolver.js';
-import { UsageRecordResolver } from './usage/usage-record.resolver.js';
+import { UsageRecordEdges, UsageRecordResolver } from './usage/usage-record.resolver.js';
+import { UsageSummaryResolver } from './usage/usage-summary.resolver.js';
 import { VersionResolver } from './version.resolver.js';
 import { VideoResolver } from './video/video.resolver.js';
 import { WebhookResolver } from './webhook/webhook.resolver.js';
@@ -67,7 +68,9 @@ const schemaResolvers: ResolverClass[] = [
   StorageResolver,
   SpeechResolver,
   TranscriptionResolver,
+  UsageRecordEdges,
   UsageRecordResolver,
+  UsageSummaryResolver,
   VersionResolver,
   VideoResolver,
   ViewerResolver,

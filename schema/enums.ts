@@ -18,6 +18,7 @@ import {
   TOOLS,
 } from '../src/contract/words.js';
 import type { Scope } from '../src/contract/words.js';
+import { OPERATION_STATUSES, USAGE_DIMENSIONS, USAGE_INTERVALS } from '../src/usage/usage.types.js';
 
 /** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions 8). */
 function words<Word extends string>(
@@ -82,6 +83,30 @@ export const ResponseStatus = words('ResponseStatus', RESPONSE_STATUSES, 'The st
   incomplete: 'The response was cut: at its most tokens, or by a filter of its maker.',
   failed: 'The response broke off.',
   cancelled: 'The response was cancelled, or its reader left.',
+});
+export const OperationStatus = words(
+  'OperationStatus',
+  OPERATION_STATUSES,
+  'How a metered operation ended.',
+  {
+    succeeded: 'The operation was done.',
+    failed: 'The operation failed. What it delivered until then is charged.',
+    cancelled: 'The caller left, or cancelled it. What it delivered until then is charged.',
+  },
+);
+export const UsageDimension = words('UsageDimension', USAGE_DIMENSIONS, 'What a usage summary groups by.', {
+  model: 'The model that was asked for.',
+  provider: 'The provider of the model that answered.',
+  key: 'The API key.',
+  endUser: 'The end user that calls name.',
+  operation: 'The kind of operation.',
+  status: 'How operations ended.',
+  tag: 'A tag. An operation counts once for each of its tags.',
+});
+export const UsageInterval = words('UsageInterval', USAGE_INTERVALS, 'An interval of a usage summary.', {
+  hour: 'Hours.',
+  day: 'Days of the time zone.',
+  month: 'Calendar months of the time zone.',
 });
 export const JobStatus = words('JobStatus', JOB_STATUSES, 'The status of a job.', {
   pending: 'The job waits for a worker.',

@@ -26,6 +26,7 @@ const ENGINE = [
   ['models'],
   ['access'],
   ['metering'],
+  ['usage'],
   ['idempotency'],
   ['jobs'],
   ['generation'],

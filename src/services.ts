@@ -25,6 +25,7 @@ import type { Metering } from './metering/metering.types.js';
 import type { BudgetService, StreamLimits } from './metering/index.js';
 import type { ModelCatalogue } from './models/models.types.js';
 import type { Bus } from './events/events.types.js';
+import type { Usage } from './usage/usage.types.js';
 import type { WebhookService } from './webhooks/index.js';
 
 /** What the faces (schema, subscriptions, REST) may call: built once by `boot/`, passed down, never global. */
@@ -46,6 +47,7 @@ export interface Services {
   people: PeopleService;
   authenticator: Authenticator;
   metering: Metering;
+  usage: Usage;
   budgets: BudgetService;
   streams: StreamLimits;
   files: FileService;

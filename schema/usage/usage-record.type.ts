@@ -1,8 +1,11 @@
-import { Field, Float, ID, ObjectType } from 'type-graphql';
+import { Field, Float, ID, Int, ObjectType } from 'type-graphql';
+import type { KeyName } from '../../src/access/index.js';
 import type { Amounts, Bucket } from '../../src/contract/words.js';
 import { BUCKETS } from '../../src/contract/words.js';
+import type { OperationStatus as Status } from '../../src/usage/usage.types.js';
 import { connectionType } from '../connection.js';
-import { BucketName } from '../enums.js';
+import { BucketName, OperationStatus } from '../enums.js';
+import { Decimal, SafeInt } from '../scalars.js';
 
 @ObjectType({ simpleResolvers: true, description: 'An amount in a bucket.' })
 export class BucketAmount {
@@ -33,7 +36,44 @@ export class ClientIdentification {
   userAgent!: string | null;
 }
 
-/** A ledger row (decisions 2). */
+@ObjectType({
+  simpleResolvers: true,
+  description:
+    'Tokens by class. Cached input and cache writes are parts of the input, reasoning is a part of the output.',
+})
+export class UsageTokens {
+  @Field(() => SafeInt, { description: 'All tokens of the prompt.' })
+  input!: number;
+
+  @Field(() => SafeInt, { description: "Of the input: read from the provider's cache." })
+  cachedInput!: number;
+
+  @Field(() => SafeInt, { description: "Of the input: written to the provider's cache." })
+  cacheWrite!: number;
+
+  @Field(() => SafeInt, { description: 'All tokens of the answer.' })
+  output!: number;
+
+  @Field(() => SafeInt, { description: 'Of the output: reasoning.' })
+  reasoning!: number;
+}
+
+@ObjectType('UsageKey', { simpleResolvers: true, description: 'The API key that made a call.' })
+export class UsageKey implements KeyName {
+  @Field(() => ID, { description: 'Its id, `key_…`.' })
+  id!: string;
+
+  @Field(() => String, { description: 'Its name.' })
+  name!: string;
+
+  @Field(() => String, { description: 'The first 11 characters of the key.' })
+  prefix!: string;
+
+  @Field(() => String, { nullable: true, description: 'When it was revoked, ISO 8601; null if it was not.' })
+  revokedAt!: string | null;
+}
+
+/** A ledger row (decisions 2, beyond 13.1). */
 @ObjectType('UsageRecord', { simpleResolvers: true, description: 'One metered operation.' })
 export class UsageRecordType {
   @Field(() => ID, { description: 'The id of the operation. An operation is settled only once.' })
@@ -63,8 +103,68 @@ export class UsageRecordType {
   })
   keyId!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'Id of the model, if any.' })
+  @Field(() => ID, { nullable: true, description: 'The run whose agent made the call, if any.' })
+  parentRunId!: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'The end user that the call was made for, if it named one.',
+  })
+  endUser!: string | null;
+
+  @Field(() => [String], { description: 'The tags of the call, those of its key among them.' })
+  tags!: string[];
+
+  @Field(() => String, { nullable: true, description: 'Id of the model that was asked for, if any.' })
   model!: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'Id of the model that answered: that of a fallback where one did. Null if none did.',
+  })
+  answeredModel!: string | null;
+
+  @Field(() => String, { nullable: true, description: 'The provider of the model that answered.' })
+  provider!: string | null;
+
+  @Field(() => String, { nullable: true, description: "The provider's own id of the answer." })
+  upstreamId!: string | null;
+
+  @Field(() => OperationStatus, {
+    nullable: true,
+    description: 'How it ended; null while it is open, and for what an operator did.',
+  })
+  status!: Status | null;
+
+  @Field(() => String, { nullable: true, description: 'The code of the error that it failed with.' })
+  errorCode!: string | null;
+
+  @Field(() => Int, { nullable: true, description: 'From its admission to its end, in milliseconds.' })
+  latencyMs!: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'From its admission to the first token or byte of the answer, in milliseconds.',
+  })
+  firstTokenMs!: number | null;
+
+  @Field(() => UsageTokens, {
+    nullable: true,
+    description: 'Tokens by class; null for operations that are not counted in tokens.',
+  })
+  tokens!: UsageTokens | null;
+
+  @Field(() => Decimal, {
+    nullable: true,
+    description: 'What the operation cost at its providers, in USD, exact; null if a price is unknown.',
+  })
+  costUsd!: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'The version of the price that was in force at the admission.',
+  })
+  costVersion!: string | null;
 
   @Field(() => ClientIdentification, { description: 'The program that called.' })
   client!: ClientIdentification;
@@ -88,6 +188,12 @@ export class UsageRecordType {
     description: 'When it was settled or released, ISO 8601; null until then.',
   })
   settledAt!: string | null;
+
+  @Field(() => SafeInt, {
+    nullable: true,
+    description: "The number of its end among all ends of the organisation's operations; null until then.",
+  })
+  sequence!: number | null;
 }
 
 export const UsageRecordConnection = connectionType('UsageRecord', () => UsageRecordType);

@@ -5,7 +5,7 @@ export { createDemo } from './demo.js';
 export { effectivePlan } from './effective-plan.js';
 export type { EffectivePlan, SubscriptionState } from './effective-plan.js';
 export { createKeyService } from './keys.js';
-export type { KeyRecord, KeyService, NewKey } from './keys.js';
+export type { KeyName, KeyRecord, KeyService, NewKey } from './keys.js';
 export { createMemberService } from './members.js';
 export type { MemberService, MemberView } from './members.js';
 export { createOrganizationService } from './organizations.js';

@@ -1,6 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import { raw } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { recordChange } from '../audit/index.js';
+import type { AuditAction, AuditChange } from '../audit/index.js';
 import { sqlOf } from '../database/index.js';
 import type { Database } from '../database/index.js';
 import { invalid, notFound } from '../contract/errors.js';
@@ -55,6 +57,9 @@ export interface NewKey extends KeyLimits {
 export type KeyChange = Partial<Pick<NewKey, 'name' | 'scopes' | 'expiresAt'>> & KeyLimits;
 
 /** Makes, changes, revokes and lists keys; the full key exists only in the answers to `create` and `rotate`. */
+/** What everybody in its organisation may know of a key. */
+export type KeyName = Pick<KeyRecord, 'id' | 'name' | 'prefix' | 'revokedAt'>;
+
 export interface KeyService {
   /** @throws ApiError invalid_request for an empty name or no scope, not_found for an unknown organisation */
   create(input: NewKey): Promise<KeyRecord & { key: string }>;
@@ -70,6 +75,8 @@ export interface KeyService {
   revoke(keyId: string, orgId?: string): Promise<{ id: string; revokedAt: string }>;
   /** @param createdBy only the keys of one creator, who may have left: an email address (case-insensitive), or `command line` */
   list(orgId: string, createdBy?: string | null): Promise<KeyRecord[]>;
+  /** The names of keys, revoked ones among them; what is no key of the organisation is left out. */
+  namesOf(orgId: string, ids: readonly string[]): Promise<KeyName[]>;
 }
 
 const COMMAND_LINE = 'command line';
@@ -92,6 +99,18 @@ function toRecord(row: ApiKeyRow): KeyRecord {
     tags: row.tags,
   };
 }
+
+/** What the audit log may show of a key: nothing of its text. */
+function auditedOf(row: ApiKeyRow) {
+  const { name, scopes, expiresAt, models, rate, endUser, tags } = toRecord(row);
+  return { name, scopes, expiresAt, models, rate, endUser, tags };
+}
+
+const changeOf = (
+  row: ApiKeyRow,
+  action: AuditAction,
+  fields: Pick<AuditChange, 'before' | 'after'>,
+): AuditChange => ({ orgId: row.orgId, action, subject: { id: row.id, name: row.name }, ...fields });
 
 function check({ name, scopes, ...limits }: KeyChange): void {
   if (name !== undefined && name.trim() === '') throw invalid('name is required', 'name');
@@ -139,6 +158,7 @@ export async function insertKey(em: EntityManager, input: NewKey): Promise<KeyRe
     madeBy: person?.email ?? null,
   });
   await em.flush();
+  await recordChange(em, changeOf(made, 'key_created', { after: auditedOf(made) }));
   return { ...toRecord(made), key };
 }
 
@@ -150,8 +170,10 @@ export function createKeyService({ database }: { database: Database }): KeyServi
         check(change);
         const key = await em.findOne(ApiKey, { id, orgId, sessionId: null, revokedAt: null });
         if (key === null) throw noKey();
+        const before = auditedOf(key);
         em.assign(key, columnsOf(change));
         await em.flush();
+        await recordChange(em, changeOf(key, 'key_updated', { before, after: auditedOf(key) }));
         await sqlOf(em).query(NOTIFY_CHANGED, [id]);
         return toRecord(key);
       }),
@@ -169,6 +191,7 @@ export function createKeyService({ database }: { database: Database }): KeyServi
         });
         const row = rotated === 0 ? null : await em.findOne(ApiKey, where);
         if (row === null) throw noKey();
+        await recordChange(em, changeOf(row, 'key_rotated', { after: { overlapSeconds } }));
         await sqlOf(em).query(overlapSeconds === 0 ? NOTIFY_INVALID : NOTIFY_CHANGED, [id]);
         return { ...toRecord(row), key };
       }),
@@ -176,20 +199,27 @@ export function createKeyService({ database }: { database: Database }): KeyServi
       database.allTenants(async (em) => {
         const key = { id, sessionId: null, ...(orgId === undefined ? {} : { orgId }) };
         // Of several simultaneous revocations, the first one's time is kept.
-        await em.nativeUpdate(
+        const now = await em.nativeUpdate(
           ApiKey,
           { ...key, revokedAt: null },
           { revokedAt: raw<Date>('clock_timestamp()') },
         );
         const revoked = await em.findOne(ApiKey, key);
         if (revoked?.revokedAt == null) throw noKey();
+        const revokedAt = revoked.revokedAt.toISOString();
+        if (now > 0) await recordChange(em, changeOf(revoked, 'key_revoked', { after: { revokedAt } }));
         await sqlOf(em).query(NOTIFY_INVALID, [id]);
-        return { id, revokedAt: revoked.revokedAt.toISOString() };
+        return { id, revokedAt };
       }),
     list: (orgId, createdBy = null) =>
       database.tenant(orgId, async (em) => {
         const where = { orgId, sessionId: null, ...madeBy(createdBy) };
         return (await em.find(ApiKey, where, { orderBy: { id: 'asc' } })).map(toRecord);
+      }),
+    namesOf: (orgId, ids) =>
+      database.tenant(orgId, async (em) => {
+        const keys = await em.find(ApiKey, { orgId, sessionId: null, id: { $in: [...ids] } });
+        return keys.map(toRecord).map(({ id, name, prefix, revokedAt }) => ({ id, name, prefix, revokedAt }));
       }),
   };
 }

@@ -1,4 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { recordChange } from '../audit/index.js';
+import type { AuditAction } from '../audit/index.js';
 import { sqlOf } from '../database/index.js';
 import type { Database } from '../database/index.js';
 import { ApiError, invalid, notFound } from '../contract/errors.js';
@@ -96,7 +98,22 @@ interface MemberChange {
   member: MemberView;
 }
 
+const RECORDED: Record<MemberEvent, AuditAction> = {
+  'team.member.added': 'member_added',
+  'team.member.removed': 'member_removed',
+  'team.member.role_changed': 'member_role_changed',
+};
+
+/** Tells webhooks, and the audit log. */
 async function emit(em: EntityManager, orgId: string, { type, member }: MemberChange): Promise<void> {
+  const { userId, email, role, previousRole } = member;
+  await recordChange(em, {
+    orgId,
+    action: RECORDED[type],
+    subject: { id: userId, name: email },
+    ...(type === 'team.member.added' ? {} : { before: { role: previousRole ?? role } }),
+    ...(type === 'team.member.removed' ? {} : { after: { role } }),
+  });
   await sqlOf(em).query(EMIT_NEW, [type, orgId, JSON.stringify(member)]);
 }
 

@@ -1,4 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { recordChange } from '../audit/index.js';
+import type { AuditAction } from '../audit/index.js';
 import { sqlOf } from '../database/index.js';
 import type { Database } from '../database/index.js';
 import { ApiError, invalid } from '../contract/errors.js';
@@ -56,6 +58,13 @@ function toSubscription(row: OrganizationRow): Subscription {
     endsAt: row.subscriptionEndsAt ?? null,
   };
 }
+
+/** What the audit log shows of a plan. */
+const auditedOf = ({ planCode, status, endsAt }: Subscription) => ({
+  plan: planCode,
+  status,
+  endsAt: endsAt?.toISOString() ?? null,
+});
 
 function checkPlan(planCode: string): void {
   if (!(PLAN_CODES as readonly string[]).includes(planCode)) {
@@ -132,6 +141,12 @@ export async function insertOrganization(
   await em.flush();
   const row = await hold(em, id);
   const move = movePlan(toSubscription(row), { planCode, now: row.readAt, newId: newId('sub') });
+  await recordChange(em, {
+    orgId: id,
+    action: 'organization_created',
+    subject: { id, name },
+    after: { name, plan: planCode },
+  });
   if (move !== null) await applyMove(em, { plans, row, move });
   return toView(await find(em, id), plans);
 }
@@ -156,24 +171,29 @@ export function createOrganizationService({
 }): OrganizationService {
   const move = (
     orgId: string,
+    action: AuditAction,
     decide: (row: OrganizationRow) => SubscriptionMove | null,
   ): Promise<OrganizationView> =>
     database.allTenants(async (em) => {
       const row = await hold(em, orgId);
       const decided = decide(row);
-      if (decided !== null) await applyMove(em, { plans, row, move: decided });
+      if (decided !== null) {
+        const [before, after] = [auditedOf(toSubscription(row)), auditedOf(decided.next)];
+        await recordChange(em, { orgId, action, subject: { id: orgId, name: row.name }, before, after });
+        await applyMove(em, { plans, row, move: decided });
+      }
       return toView(decided === null ? row : await find(em, orgId), plans);
     });
   return {
     create: (input) => database.allTenants((em) => insertOrganization(em, plans, input)),
     async changePlan(orgId, planCode) {
       checkPlan(planCode);
-      return await move(orgId, (row) =>
+      return await move(orgId, 'plan_changed', (row) =>
         movePlan(toSubscription(row), { planCode, now: row.readAt, newId: newId('sub') }),
       );
     },
     cancel: (orgId) =>
-      move(orgId, (row) => {
+      move(orgId, 'subscription_cancelled', (row) => {
         if (row.subscriptionStatus === 'none') throw invalid('There is no subscription to cancel');
         return moveToCancelled(toSubscription(row), row.readAt, row.periodEnd);
       }),

@@ -2,6 +2,7 @@ import { LockMode, raw } from '@mikro-orm/postgresql';
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
 import { firstCharacters } from '../text/characters.js';
 import type { Principal } from '../access/access.types.js';
+import { recordChange } from '../audit/index.js';
 import { sqlOf } from '../database/index.js';
 import type { Database } from '../database/database.types.js';
 import { ApiError, invalid, notFound } from '../contract/errors.js';
@@ -90,9 +91,11 @@ class Agents implements AgentService {
     return await this.options.database.tenant(orgId, async (em) => {
       // A deletion at the same moment comes before or after, not between.
       const agent = await find(em, { id, orgId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      const { isPublic } = agent;
       if (Object.keys(changes).length > 0)
         em.assign(agent, { ...changes, updatedAt: raw<Date>('clock_timestamp()') });
       await em.flush();
+      await recordPublicity(em, agent, isPublic);
       return toAgent(agent);
     });
   }
@@ -101,10 +104,12 @@ class Agents implements AgentService {
     agentPlanOf(principal.plan);
     const { orgId } = principal;
     // Runs stay readable by id, so the row stays, out of every list. It goes before its files: a duplicate is made of all of them, or not.
-    const deleted = await this.options.database.tenant(orgId, (em) =>
-      em.nativeUpdate(AgentEntity, { id, orgId }, { deletedAt: raw<Date>('clock_timestamp()') }),
-    );
-    if (deleted === 0) throw agentNotFound();
+    await this.options.database.tenant(orgId, async (em) => {
+      const agent = await find(em, { id, orgId });
+      const now = { deletedAt: raw<Date>('clock_timestamp()') };
+      if ((await em.nativeUpdate(AgentEntity, { id, orgId }, now)) === 0) throw agentNotFound();
+      if (agent.isPublic) await recordPublicity(em, { ...agent, isPublic: false }, true);
+    });
     await this.options.knowledge.forgetAgent(orgId, id);
     await this.options.memory.forgetAgent(id);
   }
@@ -182,6 +187,17 @@ async function find(
   const agent = await em.findOne(AgentEntity, where, options);
   if (agent === null) throw agentNotFound();
   return agent;
+}
+
+/** Whether an agent is public is a matter of the audit log. */
+async function recordPublicity(
+  em: EntityManager,
+  { id, orgId, name, isPublic }: Pick<AgentRow, 'id' | 'orgId' | 'name' | 'isPublic'>,
+  wasPublic: boolean,
+): Promise<void> {
+  const action = isPublic ? 'agent_published' : 'agent_unpublished';
+  const [before, after] = [{ isPublic: wasPublic }, { isPublic }];
+  await recordChange(em, { orgId: orgId ?? null, action, subject: { id, name }, before, after });
 }
 
 /** @throws ApiError quota_exceeded `Agent limit reached` */

@@ -29,6 +29,7 @@ import {
   createMovingJobs,
   type JobHandler,
 } from '../jobs/index.js';
+import { createUsage } from '../usage/index.js';
 import { createBudgetService, createStreamLimits } from '../metering/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
@@ -93,6 +94,7 @@ export async function compose(
     plans,
     authenticator,
     metering,
+    usage: createUsage({ database }),
     budgets: createBudgetService({ database }),
     streams: createStreamLimits(),
     files,

@@ -8,6 +8,7 @@ import { createResponseRetention } from '../generation/index.js';
 import { createJobRetention, createJobWorker } from '../jobs/index.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { Services } from '../services.js';
+import { createFolding } from '../usage/index.js';
 import { createDeliveryWorker, storeWebhookPlans } from '../webhooks/index.js';
 import { createClosers, type Closers } from './closers.js';
 import { openFaces, type Faces } from './faces.js';
@@ -128,6 +129,9 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
     closers.add('retention', () => retention.close());
   }
   files.startRetention();
+  const folding = createFolding({ database, logger });
+  folding.start();
+  closers.add('the folding of usage', () => folding.close());
   const deliveries = createDeliveryWorker({
     database,
     egress,

@@ -1,4 +1,5 @@
-import type { BucketState, UsageRecord } from '../metering/index.js';
+import type { BucketState } from '../metering/index.js';
+import type { UsageRecord } from '../usage/index.js';
 import type { Amounts } from '../contract/words.js';
 
 /** What cannot be written is a fault, told in a sentence; whoever reads no further (`| head`) has what they wanted. */

@@ -1,5 +1,5 @@
 import { notFound } from '../contract/errors.js';
-import { listDeadLetters, openDeadLetterTopic, replayDeadLetters } from '../events/index.js';
+import { listDeadLetters, openDeadLetterTopic, recordReplay, replayDeadLetters } from '../events/index.js';
 import type { DeadLetterTopic, TopicLetter } from '../events/index.js';
 import { print } from './answer.js';
 import { withSession } from './session.js';
@@ -67,6 +67,7 @@ export async function replayLetters({ id }: { id?: string }): Promise<void> {
         : await withTopic(session, async (topic) => {
             const letters = (await topic.list()).filter(wanted);
             const count = await topic.send(letters);
+            if (count > 0) await session.database.transaction((sql) => recordReplay(sql, count));
             if (id === undefined) await topic.done();
             return { found: letters.length, count };
           });

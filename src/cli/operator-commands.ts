@@ -1,22 +1,18 @@
 import type { Command } from 'commander';
-import type { UsageRecord } from '../metering/index.js';
+import type { UsageRecord } from '../usage/index.js';
 import { print, toUsageAnswer } from './answer.js';
 import { parseLetterId, parseTime } from './arguments.js';
 import type { Session } from './session.js';
 
 const PAGE = 1000;
 
-async function allUsage(
-  { metering }: Session,
-  orgId: string,
-  since: Date | undefined,
-): Promise<UsageRecord[]> {
+async function allUsage({ usage }: Session, orgId: string, since: Date | undefined): Promise<UsageRecord[]> {
   const records: UsageRecord[] = [];
   for (let after: string | undefined; ;) {
-    const page = await metering.usageRecords({
+    const page = await usage.records({
       orgId,
       first: PAGE,
-      ...(since === undefined ? {} : { since }),
+      ...(since === undefined ? {} : { filter: { since } }),
       ...(after === undefined ? {} : { after }),
     });
     records.push(...page.nodes);
@@ -44,7 +40,7 @@ export function addDeadLetterCommands(program: Command): void {
 
 /** `usage`, `migrate`, `topics create`, `doctor`. */
 export function addOperatorCommands(program: Command): void {
-  program
+  const usage = program
     .command('usage')
     .description('Lists the metered operations of an organization.')
     .requiredOption('--org <id or name>')
@@ -56,6 +52,19 @@ export function addOperatorCommands(program: Command): void {
           const orgId = await session.organizations.resolveId(org);
           return { records: (await allUsage(session, orgId, since)).map(toUsageAnswer) };
         }),
+      );
+    });
+  usage
+    .command('rebuild')
+    .description("Adds up an organization's usage anew from its ledger.")
+    .action(async (_: unknown, command: Command) => {
+      // `--org` is the option of `usage`, before or behind this word.
+      const { org } = command.optsWithGlobals<{ org: string }>();
+      const { withSession } = await import('./session.js');
+      print(
+        await withSession(async (session) => ({
+          folded: await session.usage.rebuild(await session.organizations.resolveId(org)),
+        })),
       );
     });
   program

@@ -6,7 +6,8 @@ import { addMemberCommands } from './member-commands.js';
 import { addDeadLetterCommands, addOperatorCommands } from './operator-commands.js';
 import { addOrgCommands, addQuotaCommands } from './org-commands.js';
 
-function createProgram(): Command {
+/** The commands, of which one is run. */
+export function createProgram(): Command {
   const program = new Command('penstock')
     .description(
       'Operates a Penstock installation. Results are JSON on standard output, errors go to standard error.',

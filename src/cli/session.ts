@@ -23,6 +23,8 @@ import type { Database } from '../database/index.js';
 import { createStorage } from '../files/index.js';
 import type { Storage } from '../files/index.js';
 import { newId } from '../contract/ids.js';
+import { createUsage } from '../usage/index.js';
+import type { Usage } from '../usage/index.js';
 import { BudgetEntity, createBudgetService, createMetering } from '../metering/index.js';
 import type { BudgetService, Metering } from '../metering/index.js';
 
@@ -38,6 +40,7 @@ export interface Session {
   members: MemberService;
   people: PeopleService;
   metering: Metering;
+  usage: Usage;
   storage: Storage;
 }
 
@@ -57,6 +60,7 @@ function createServices(database: Database, plans: PlanCatalogue, logger: Logger
     members: createMemberService({ database }),
     people: createPeopleService({ database }),
     storage: createStorage(database),
+    usage: createUsage({ database }),
     metering: createMetering({
       database,
       plans,

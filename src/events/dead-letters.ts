@@ -1,3 +1,4 @@
+import { recordChange } from '../audit/index.js';
 import type { Sql, Database } from '../database/index.js';
 import { LIST_DEAD_LETTERS, REPLAY_DEAD_LETTERS } from './event.queries.js';
 
@@ -24,6 +25,13 @@ export async function replayDeadLetters(
 ): Promise<number> {
   return await database.transaction(async (sql) => {
     const rows = await sql.query(REPLAY_DEAD_LETTERS, [ids]);
+    if (rows.length > 0) await recordReplay(sql, rows.length);
     return rows.length;
   });
+}
+
+/** Dead letters belong to the installation: the audit log of no organisation shows their replay. */
+export async function recordReplay(sql: Sql, letters: number): Promise<void> {
+  const after = { letters };
+  await recordChange(sql, { orgId: null, action: 'dead_letters_replayed', subject: { id: null }, after });
 }

@@ -1,5 +1,5 @@
 export type { Bus, BusMessage, BusSubscription, EventEnvelope, Topic } from './events.types.js';
-export { listDeadLetters, replayDeadLetters } from './dead-letters.js';
+export { listDeadLetters, recordReplay, replayDeadLetters } from './dead-letters.js';
 export type { TableLetter } from './dead-letters.js';
 export { createInProcessBus } from './in-process-bus.js';
 export { createKafkaBus } from './kafka/bus.js';

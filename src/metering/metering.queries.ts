@@ -48,17 +48,3 @@ export const RETURN_SLOTS = {
 };
 
 export const TAKE_BACK = { name: 'penstock_take_back', text: 'SELECT penstock_take_back($1)' };
-
-/** Newest first, by time and then id; the cursor names the last row seen. */
-export const LIST_USAGE = {
-  name: 'penstock_usage_records',
-  text: `
-    SELECT operation_id, kind, state, request_id, job_id, run_id, key_id, model, service_client, client_name, user_agent,
-      created_at, settled_at, (extract(epoch FROM created_at) * 1000000)::bigint::text AS created_us,
-      to_json(CASE state WHEN 'reserved' THEN reserved WHEN 'settled' THEN charged END) AS amounts, to_json(granted) AS granted
-    FROM usage_ledger
-    WHERE org_id = $1 AND created_at >= $2::timestamptz
-      AND created_at <= 'epoch'::timestamptz + $3::bigint * interval '1 microsecond'
-      AND (created_at, operation_id) < ('epoch'::timestamptz + $3::bigint * interval '1 microsecond', $4)
-    ORDER BY created_at DESC, operation_id DESC LIMIT $5`,
-};

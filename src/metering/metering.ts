@@ -13,10 +13,9 @@ import { createPastSettlements } from './past-settlements.js';
 import { createQuotas } from './quota.js';
 import { createSettlement } from './settlement.js';
 import { SETTLEMENT_SETTINGS } from './settlement.queries.js';
-import { listUsage } from './usage.js';
 
 export interface MeteringOptions {
-  database: Pick<Database, 'system' | 'dedicated'>;
+  database: Pick<Database, 'system' | 'dedicated' | 'transaction'>;
   plans: PlanCatalogue;
   logger: Logger;
   /** Names this process in `processes` and as the holder of its reservations; new at every start. */
@@ -92,7 +91,6 @@ export function createMetering({
     releaseUnless: givingBack.releaseUnless,
     ...quotas,
     settledBefore: createPastSettlements(database, settlement),
-    usageRecords: (query) => listUsage(database, query),
     hurry: settlement.hurry,
     connect: async () => void (await Promise.all([admit.ready(), settle.ready()])),
     start: lease.start,

@@ -148,38 +148,6 @@ export interface OperationEnd {
   event?: SettlementEvent | undefined;
 }
 
-export interface UsageRecord {
-  id: string;
-  operation: OperationKind;
-  state: 'reserved' | 'settled' | 'released';
-  requestId: string | null;
-  jobId: string | null;
-  runId: string | null;
-  keyId: string | null;
-  model: string | null;
-  client: ClientInfo;
-  /** Hundredths. Reserved amounts while open, charged amounts once settled, {} once released. */
-  amounts: Amounts;
-  /** Hundredths that an operator's top-up added to buckets; {} for every other kind. */
-  granted: Amounts;
-  createdAt: string;
-  settledAt: string | null;
-}
-
-/** Records, newest first, each with its cursor. */
-export interface UsagePage {
-  nodes: UsageRecord[];
-  cursors: string[];
-  nextCursor: string | null;
-}
-
-export interface UsageQuery {
-  orgId: string;
-  since?: Date;
-  first: number;
-  after?: string;
-}
-
 /** Rate windows, reservations and their ledger (decisions 2 and 4). Concurrent calls of one turn share one statement. */
 export interface Metering {
   /**
@@ -219,8 +187,6 @@ export interface Metering {
   topUp(orgId: string, bucket: Bucket, amount: number): Promise<BucketState>;
   /** Operator: sets `used` (hundredths) by an adjustment row. @throws ApiError invalid_request for chat_tokens. */
   setUsed(orgId: string, bucket: Bucket, used: number): Promise<BucketState>;
-  /** Newest first. `after` takes the cursor of any record. */
-  usageRecords(query: UsageQuery): Promise<UsagePage>;
   /** Opens the connections for admission and settlement if they are not open. @throws ApiError unavailable if it cannot */
   connect(): Promise<void>;
   /** Starts the process's heartbeat and the sweep of dead processes' reservations. */

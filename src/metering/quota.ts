@@ -1,5 +1,7 @@
 import type { PlanCatalogue } from '../access/access.types.js';
-import type { Database, SqlValue } from '../database/index.js';
+import { recordChange } from '../audit/index.js';
+import type { AuditAction } from '../audit/index.js';
+import type { Database, Sql, SqlValue } from '../database/index.js';
 import { ApiError, invalid, notFound } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import type { Bucket, PlanCode } from '../contract/words.js';
@@ -36,20 +38,23 @@ function checkAmount(bucket: Bucket, amount: number, name: 'amount' | 'used'): v
   if (bucket === 'credits' && amount % 100 !== 0) throw invalid(`${name} of credits must be whole`, name);
 }
 
-/** Reads and operators' changes of an organisation's buckets: one statement each. */
+/** What the audit log shows of a bucket. */
+const auditedOf = ({ limit, used, remaining }: BucketState) => ({ limit, used, remaining });
+
+/** Reads and operators' changes of an organisation's buckets: one statement each, and of a change the audit log's row. */
 export function createQuotas({
   database,
   plans,
 }: {
-  database: Pick<Database, 'system'>;
+  database: Pick<Database, 'system' | 'transaction'>;
   plans: PlanCatalogue;
 }) {
   const ask = async <Answer>(
+    sql: Sql,
     statement: typeof QUOTA,
-    orgId: string,
-    ...values: SqlValue[]
+    [orgId, ...values]: [string, ...SqlValue[]],
   ): Promise<Answer> => {
-    const [row] = await database.system.query<{ answer: Answer | null }>(statement, [
+    const [row] = await sql.query<{ answer: Answer | null }>(statement, [
       orgId,
       allowancesOf(plans),
       ...values,
@@ -57,33 +62,40 @@ export function createQuotas({
     if (row === undefined || row.answer === null) throw notFound('Organization not found');
     return row.answer;
   };
-  const change = async (
+  const quotaOf = (sql: Sql, orgId: string) => ask<QuotaAnswer>(sql, QUOTA, [orgId]);
+  /** With what the audit log needs of the bucket, before and after. */
+  const change = (
     statement: typeof QUOTA,
-    { orgId, bucket }: { orgId: string; bucket: Bucket },
+    { orgId, bucket, action }: { orgId: string; bucket: Bucket; action: AuditAction },
     ...values: SqlValue[]
-  ): Promise<BucketState> => {
-    const index = BUCKETS.indexOf(bucket) + 1;
-    const { balance } = await ask<{ balance: RawBalance | null }>(statement, orgId, index, ...values);
-    if (balance === null)
-      throw new ApiError('invalid_request', `${bucket} is unlimited`, { param: 'bucket' });
-    return bucketState(balance, bucket);
-  };
+  ): Promise<BucketState> =>
+    database.transaction(async (sql) => {
+      const index = BUCKETS.indexOf(bucket) + 1;
+      const before = auditedOf(bucketState((await quotaOf(sql, orgId)).balance, bucket));
+      const changed = await ask<{ balance: RawBalance | null }>(sql, statement, [orgId, index, ...values]);
+      const { balance } = changed;
+      if (balance === null)
+        throw new ApiError('invalid_request', `${bucket} is unlimited`, { param: 'bucket' });
+      const state = bucketState(balance, bucket);
+      await recordChange(sql, { orgId, action, subject: { id: bucket }, before, after: auditedOf(state) });
+      return state;
+    });
   return {
     async quota(orgId: string): Promise<QuotaReport> {
-      const { code, entitled, periodEnd, balance } = await ask<QuotaAnswer>(QUOTA, orgId);
+      const { code, entitled, periodEnd, balance } = await quotaOf(database.system, orgId);
       const { name, kind } = plans.plans[code];
       return { orgId, plan: { code, name, kind, entitled, periodEnd }, quotas: bucketStates(balance) };
     },
     async balances(orgId: string): Promise<Record<Bucket, BucketState>> {
-      return balancesOf((await ask<QuotaAnswer>(QUOTA, orgId)).balance);
+      return balancesOf((await quotaOf(database.system, orgId)).balance);
     },
     async topUp(orgId: string, bucket: Bucket, amount: number): Promise<BucketState> {
       checkAmount(bucket, amount, 'amount');
-      return change(TOP_UP, { orgId, bucket }, amount, newId('op'));
+      return change(TOP_UP, { orgId, bucket, action: 'quota_topped_up' }, amount, newId('op'));
     },
     async setUsed(orgId: string, bucket: Bucket, used: number): Promise<BucketState> {
       checkAmount(bucket, used, 'used');
-      return change(SET_USED, { orgId, bucket }, used, newId('op'));
+      return change(SET_USED, { orgId, bucket, action: 'quota_set' }, used, newId('op'));
     },
   };
 }

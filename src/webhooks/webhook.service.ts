@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LockMode, raw } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Principal } from '../access/access.types.js';
+import { recordChange } from '../audit/index.js';
 import { sqlOf } from '../database/index.js';
 import type { Database, SqlValue } from '../database/database.types.js';
 import type { Egress } from '../egress/index.js';
@@ -17,6 +18,7 @@ import { DatabaseClock } from './database-clock.js';
 import { recordAttempts, toClaimed } from './delivery.queries.js';
 import type { ClaimedRow } from './delivery.queries.js';
 import type { SecretBox } from './secret-box.js';
+import { auditedOf, webhookChange } from './webhook.audit.js';
 import { parseCreate, parseOverlap, parseSpan, parseUpdate } from './webhook.input.js';
 import { DeliveryEntity, toDelivery, toWebhook, WebhookEntity } from './webhook.entity.js';
 import * as sql from './webhook.queries.js';
@@ -78,6 +80,7 @@ class Webhooks implements WebhookService {
       const sealed = this.options.secrets.seal(secret);
       const webhook = em.create(WebhookEntity, { ...input, id: newId('whk'), orgId, secret: sealed });
       await em.flush();
+      await recordChange(em, webhookChange(webhook, 'webhook_created', { after: auditedOf(webhook) }));
       await bindToKey(transaction, call, webhook.id);
       return toWebhook(webhook, secret);
     });
@@ -116,6 +119,7 @@ class Webhooks implements WebhookService {
       // Locks the row: attempts that end meanwhile wait, so that enabling clears every earlier failure.
       const webhook = await find(em, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
       if (Object.keys(changes).length === 0) return toWebhook(webhook);
+      const before = auditedOf(webhook);
       const now = raw<Date>('clock_timestamp()');
       em.assign(webhook, { ...changes, updatedAt: now });
       // Attempts that ended before do not count (decisions 6).
@@ -127,6 +131,10 @@ class Webhooks implements WebhookService {
           disabledReason: null,
         });
       await em.flush();
+      await recordChange(
+        em,
+        webhookChange(webhook, 'webhook_updated', { before, after: auditedOf(webhook) }),
+      );
       return toWebhook(webhook);
     });
     if (changes.enabled === true) await this.options.database.hints.send('webhook', id);
@@ -135,10 +143,12 @@ class Webhooks implements WebhookService {
 
   async delete(principal: Principal, id: string): Promise<void> {
     planOf(principal);
-    const deleted = await this.options.database.tenant(principal.orgId, (em) =>
-      em.nativeDelete(WebhookEntity, { id }),
-    );
-    if (deleted === 0) throw webhookNotFound();
+    await this.options.database.tenant(principal.orgId, async (em) => {
+      const webhook = await find(em, id);
+      const deleted = await em.nativeDelete(WebhookEntity, { id });
+      if (deleted === 0) throw webhookNotFound();
+      await recordChange(em, webhookChange(webhook, 'webhook_deleted', { before: auditedOf(webhook) }));
+    });
   }
 
   async test(principal: Principal, id: string): Promise<Delivery> {
@@ -179,7 +189,10 @@ class Webhooks implements WebhookService {
       if (row === undefined) return null;
       // Only this answer contains the new secret, so a retry must get it again.
       await bindToKey(transaction, call, newId('rot'));
-      return toWebhook(await find(em, id), secret);
+      const webhook = await find(em, id);
+      const after = { overlapSeconds: overlap };
+      await recordChange(em, webhookChange(webhook, 'webhook_secret_rotated', { after }));
+      return toWebhook(webhook, secret);
     });
     if (rotated !== null) return rotated;
     await this.get(principal, id);
@@ -234,8 +247,14 @@ class Webhooks implements WebhookService {
     const { since, until } = parseSpan(body);
     await this.get(principal, id);
     const values = [principal.orgId, id, since, until];
-    const [row] = await this.options.database.system.query<{ count: number }>(sql.RECOVER, values);
-    return row?.count ?? 0;
+    return await this.options.database.allTenants(async (em) => {
+      const [row] = await sqlOf(em).query<{ count: number }>(sql.RECOVER, values);
+      const deliveries = row?.count ?? 0;
+      const webhook = await find(em, id);
+      const after = { since: since.toISOString(), until: until?.toISOString() ?? null, deliveries };
+      await recordChange(em, webhookChange(webhook, 'webhook_recovered', { after }));
+      return deliveries;
+    });
   }
 
   private async attemptNow(

@@ -65,7 +65,7 @@ async function read(id: string): Promise<Run> {
 
 /** The run's operations by state, with the settled credits. */
 async function ledger(runId: string) {
-  const { nodes } = await api.services.metering.usageRecords({ orgId, first: 1000 });
+  const { nodes } = await api.services.usage.records({ orgId, first: 1000 });
   const rows = nodes.filter((row) => row.runId === runId);
   const settled = rows.filter(({ state }) => state === 'settled');
   return {

@@ -63,7 +63,7 @@ async function read(id: string): Promise<Run> {
 async function charged(runId: string): Promise<number> {
   return await eventually(
     async () => {
-      const { nodes } = await api.services.metering.usageRecords({ orgId, first: 1000 });
+      const { nodes } = await api.services.usage.records({ orgId, first: 1000 });
       const rows = nodes.filter((row) => row.runId === runId);
       if (rows.some(({ state }) => state === 'reserved')) return undefined;
       const settled = rows.filter(({ state }) => state === 'settled');

@@ -65,7 +65,7 @@ async function run(model: string) {
   const { last, steps, runId } = await runAgent(penstock, key, agents.get(model)!, { input: 'Wipe' });
   expect(last).toMatchObject({ type: 'done', output: 'Done.' });
   const [call, result] = steps.filter(({ type }) => type.startsWith('tool_'));
-  const { nodes } = await penstock.services.metering.usageRecords({ orgId, first: 1000 });
+  const { nodes } = await penstock.services.usage.records({ orgId, first: 1000 });
   const rows = nodes.filter((row) => row.runId === runId && row.operation === 'agent_tool');
   const charges = rows.map(({ amounts }) => (amounts.credits ?? 0) / 100);
   return { input: call?.tool_input, output: result?.tool_output, charges };

@@ -113,7 +113,7 @@ test('a fetched page that demands 1,000 tool calls gets none: nothing that was n
   expect(run.last).toMatchObject({ type: 'done' });
   expect(run.steps.filter(({ type }) => type === 'tool_call').map(({ tool }) => tool)).toEqual(['web_fetch']);
   expect(visits).toEqual(['/weirs']);
-  const { nodes } = await penstock.services.metering.usageRecords({ orgId, first: 1000 });
+  const { nodes } = await penstock.services.usage.records({ orgId, first: 1000 });
   const rows = nodes.filter((row) => row.runId === run.runId);
   expect(rows.every(({ state }) => state === 'settled')).toBe(true);
   const spent = rows.reduce((sum, { amounts }) => sum + (amounts.credits ?? 0), 0) / 100;

@@ -40,7 +40,7 @@ const write = { tool_call: { name: 'generate_text', arguments: { prompt: 'Hello'
 const slow = { delay_ms: 600_000 };
 
 async function ledger(runId: string, org = orgId) {
-  const { nodes } = await penstock.services.metering.usageRecords({ orgId: org, first: 2000 });
+  const { nodes } = await penstock.services.usage.records({ orgId: org, first: 2000 });
   const rows = nodes.filter((row) => row.runId === runId);
   const settled = rows.filter(({ state }) => state === 'settled');
   return {

@@ -2,6 +2,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Principal } from '../../src/access/index.js';
 import type { Metering } from '../../src/metering/index.js';
+import { createUsage } from '../../src/usage/index.js';
+import type { Usage } from '../../src/usage/index.js';
 import { BUCKETS } from '../../src/contract/words.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
@@ -11,11 +13,13 @@ import type { MeteringBench } from '../support/metering.js';
 let db: TestDatabase;
 let bench: MeteringBench;
 let metering: Metering;
+let usage: Usage;
 
 beforeAll(async () => {
   db = await createTestDatabase();
   bench = await createMeteringBench(db.database);
   metering = bench.metering();
+  usage = createUsage(db);
 });
 afterAll(async () => {
   await bench.close();
@@ -302,7 +306,7 @@ describe('an operator', () => {
       remaining: 788,
     });
     expect(await bench.ledgerSum(principal.orgId, 1, 'settled')).toBe(1_200);
-    const { nodes } = await metering.usageRecords({ orgId: principal.orgId, first: 1 });
+    const { nodes } = await usage.records({ orgId: principal.orgId, first: 1 });
     expect(nodes[0]).toMatchObject({
       operation: 'adjustment',
       state: 'settled',
@@ -318,7 +322,7 @@ describe('an operator', () => {
     await metering.topUp(orgId, 'credits', 12_500);
     await metering.setUsed(orgId, 'credits', 7_000);
     await metering.topUp(orgId, 'credits', 500);
-    const { nodes } = await metering.usageRecords({ orgId, first: 100 });
+    const { nodes } = await usage.records({ orgId, first: 100 });
     const sum = (of: 'amounts' | 'granted') =>
       nodes.reduce((total, record) => total + (record[of].credits ?? 0), 0) / 100;
     const state = await credits(orgId);
@@ -338,12 +342,16 @@ describe('usage records', () => {
     const seen: string[] = [];
     let after: string | undefined;
     do {
-      const page = await metering.usageRecords({ orgId: principal.orgId, first: 10, after });
+      const page = await usage.records({
+        orgId: principal.orgId,
+        first: 10,
+        ...(after === undefined ? {} : { after }),
+      });
       seen.push(...page.nodes.map(({ id }) => id));
       after = page.nextCursor ?? undefined;
     } while (after !== undefined);
     expect(seen.toSorted()).toEqual(operations.map(({ id }) => id).toSorted());
-    const { nodes } = await metering.usageRecords({ orgId: principal.orgId, first: 100 });
+    const { nodes } = await usage.records({ orgId: principal.orgId, first: 100 });
     const byId = new Map(nodes.map((node) => [node.id, node]));
     expect(byId.get(operations[0]!.id)).toMatchObject({
       state: 'settled',
@@ -362,10 +370,10 @@ describe('usage records', () => {
     const [mine, others] = [await bench.createOrg(), await bench.createOrg()];
     await reserve(mine, 100);
     await reserve(others, 100);
-    expect((await metering.usageRecords({ orgId: mine.orgId, first: 10 })).nodes).toHaveLength(1);
+    expect((await usage.records({ orgId: mine.orgId, first: 10 })).nodes).toHaveLength(1);
     const since = new Date(Date.now() + 60_000);
-    expect((await metering.usageRecords({ orgId: mine.orgId, first: 10, since })).nodes).toEqual([]);
-    await expect(metering.usageRecords({ orgId: mine.orgId, first: 1, after: '!!' })).rejects.toMatchObject({
+    expect((await usage.records({ orgId: mine.orgId, first: 10, filter: { since } })).nodes).toEqual([]);
+    await expect(usage.records({ orgId: mine.orgId, first: 1, after: '!!' })).rejects.toMatchObject({
       status: 400,
     });
   });

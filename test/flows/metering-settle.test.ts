@@ -8,6 +8,7 @@ import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { charging, chat, createMeteringBench, priced, request } from '../support/metering.js';
 import type { MeteringBench } from '../support/metering.js';
+import { createUsage } from '../../src/usage/index.js';
 import { eventually, inParallel } from '../support/wait.js';
 
 let db: TestDatabase;
@@ -117,7 +118,7 @@ describe('a settlement', () => {
     ]);
     const { applied, charged } = await metering.settle(id, charging(metering.tokenAmounts(500, 100)));
     expect([applied, charged.credits]).toEqual([true, 100]);
-    const { nodes } = await metering.usageRecords({ orgId: principal.orgId, first: 10 });
+    const { nodes } = await createUsage(db).records({ orgId: principal.orgId, first: 10 });
     expect(nodes[0]).toMatchObject({
       id,
       operation: 'chat',

@@ -65,7 +65,7 @@ describe('a generation', () => {
     expect(answer.data).toHaveLength(3);
     expect(await used(orgId, 'image_generations')).toEqual([3, 597]);
     expect(await used(orgId, 'credits')).toEqual([5, 795]);
-    const { nodes } = await engine.metering.usageRecords({ orgId, first: 10 });
+    const { nodes } = await engine.usage.records({ orgId, first: 10 });
     expect(nodes).toMatchObject([
       {
         state: 'settled',
@@ -233,7 +233,7 @@ describe('a job that could not be stored', () => {
     const refused = await refusal(engine.generation.generate('image', await call(), small, { async: true }));
     expect(refused.code).toBe('unavailable');
     await eventually(async () => (await used(orgId, 'image_generations'))[0] === 1);
-    const { nodes } = await engine.metering.usageRecords({ orgId, first: 10 });
+    const { nodes } = await engine.usage.records({ orgId, first: 10 });
     expect(nodes).toMatchObject([{ state: 'settled', operation: 'image' }]);
   });
 });

@@ -376,7 +376,7 @@ describe('a document of several mutations under an Idempotency-Key', () => {
     const replayed = await send({ body, headers });
     expect(replayed.headers.get('idempotent-replayed')).toBe('true');
     expect(replayed.json).toEqual(retried.json);
-    const records = await server.services.metering.usageRecords({ orgId: own.orgId, first: 10 });
+    const records = await server.services.usage.records({ orgId: own.orgId, first: 10 });
     expect(records.nodes.map(({ operation }) => operation)).toEqual(['chat', 'chat', 'image']);
     const { body: list } = await server.rest<{ agents: unknown[] }>('GET', '/agents', { key: own.key });
     expect(list.agents).toHaveLength(1);

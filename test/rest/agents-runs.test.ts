@@ -15,7 +15,7 @@ afterAll(() => penstock?.close());
 
 /** Settled charges of one run, in whole credits, and its agent_runs. */
 async function ledgerOf(runId: string, org = orgId) {
-  const { nodes } = await penstock.services.metering.usageRecords({ orgId: org, first: 1000 });
+  const { nodes } = await penstock.services.usage.records({ orgId: org, first: 1000 });
   const rows = nodes.filter((row) => row.runId === runId);
   const sum = (bucket: 'credits' | 'agent_runs') =>
     rows.reduce((total, row) => total + (row.state === 'settled' ? (row.amounts[bucket] ?? 0) : 0), 0) / 100;

@@ -75,14 +75,14 @@ afterAll(async () => {
 
 /** What a run's tools of one kind charged. */
 async function toolCharges(runId: string): Promise<number[]> {
-  const { nodes } = await penstock.services.metering.usageRecords({ orgId, first: 1000 });
+  const { nodes } = await penstock.services.usage.records({ orgId, first: 1000 });
   const rows = nodes.filter((row) => row.runId === runId && row.operation === 'agent_tool');
   return rows.map((row) => (row.state === 'settled' ? (row.amounts.credits ?? 0) / 100 : 0));
 }
 
 /** All of a run's settled credits. */
 async function charged(runId: string): Promise<number> {
-  const { nodes } = await penstock.services.metering.usageRecords({ orgId, first: 1000 });
+  const { nodes } = await penstock.services.usage.records({ orgId, first: 1000 });
   const rows = nodes.filter((row) => row.runId === runId && row.state === 'settled');
   return rows.reduce((sum, row) => sum + (row.amounts.credits ?? 0), 0) / 100;
 }

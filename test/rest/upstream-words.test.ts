@@ -168,7 +168,7 @@ describe('what an upstream asks for where no tools are offered', () => {
     const { steps, last, runId } = await run(null);
     expect(steps).toMatchObject([NOTE, { type: 'error', content: 'Generation failed' }]);
     expect(last).toEqual({ type: 'error', error: 'Generation failed' });
-    const { nodes } = await penstock.services.metering.usageRecords({ orgId, first: 1000 });
+    const { nodes } = await penstock.services.usage.records({ orgId, first: 1000 });
     const rows = nodes.filter((row) => row.runId === runId);
     expect(rows.map(({ state }) => state)).toEqual(['settled', 'settled']);
     expect(rows.reduce((sum, { amounts }) => sum + (amounts.credits ?? 0), 0) / 100).toBe(4);

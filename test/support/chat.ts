@@ -15,7 +15,9 @@ import type { FileService } from '../../src/files/index.js';
 import { createChatService, createEmbeddingService } from '../../src/generation/index.js';
 import type { ChatService, EmbeddingService } from '../../src/generation/index.js';
 import { createMetering } from '../../src/metering/index.js';
-import type { CallContext, Metering, UsageRecord } from '../../src/metering/index.js';
+import type { CallContext, Metering } from '../../src/metering/index.js';
+import { createUsage } from '../../src/usage/index.js';
+import type { UsageRecord } from '../../src/usage/index.js';
 import { createModelCatalogue } from '../../src/models/index.js';
 import { createImaging } from '../../src/imaging/index.js';
 import { createProviderRegistry } from '../../src/providers/index.js';
@@ -122,7 +124,8 @@ export async function createChatEngine(
           idempotencyKey: null,
           ...more,
         }),
-        ledger: async () => (await metering.usageRecords({ orgId: org.id, first: 100 })).nodes.toReversed(),
+        ledger: async () =>
+          (await createUsage({ database }).records({ orgId: org.id, first: 100 })).nodes.toReversed(),
       };
     },
     async close() {

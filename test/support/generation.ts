@@ -25,6 +25,8 @@ import { createJobService, createJobWorker } from '../../src/jobs/index.js';
 import type { JobService, JobWorker } from '../../src/jobs/index.js';
 import { createMetering } from '../../src/metering/index.js';
 import type { CallContext, Metering } from '../../src/metering/index.js';
+import { createUsage } from '../../src/usage/index.js';
+import type { Usage } from '../../src/usage/index.js';
 import { createModelCatalogue } from '../../src/models/index.js';
 import { createProviderRegistry } from '../../src/providers/index.js';
 import { createSandbox } from '../../src/sandbox/index.js';
@@ -38,6 +40,7 @@ export interface GenerationEngine {
   generation: GenerationService;
   jobs: JobService;
   metering: Metering;
+  usage: Usage;
   files: Files;
   worker: JobWorker;
   /** Fires the drain signal. */
@@ -125,6 +128,7 @@ export async function createGenerationEngine(
     generation,
     jobs,
     metering,
+    usage: createUsage({ database }),
     files,
     worker,
     drain: () => draining.abort(),

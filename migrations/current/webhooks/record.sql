@@ -89,4 +89,9 @@ BEGIN
     enabled = x.enabled AND NOT disabled,
     disabled_reason = CASE WHEN x.enabled AND disabled THEN p_disable_after || ' consecutive failed attempts' ELSE x.disabled_reason END
     WHERE x.id = p_webhook;
+  IF w.enabled AND disabled THEN
+    INSERT INTO audit_log (id, org_id, actor_kind, action, subject_id, subject_name, before, after)
+      VALUES ('aud_' || substr(penstock_event_id(), 5), w.org_id, 'system', 'webhook_disabled', w.id, w.name,
+        '{"enabled": true}', '{"enabled": false}');
+  END IF;
 END $$;

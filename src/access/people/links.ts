@@ -2,18 +2,13 @@ import { raw } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { sqlOf } from '../../database/index.js';
 import { notFound } from '../../contract/errors.js';
+import { recordCredential } from './credential-audit.js';
 import { LOCK_FOR_LINK, LOCK_PERSON, TAKE_LINK } from './credential.queries.js';
 import { SignInLink } from './people.entity.js';
-import type { NewLink } from './people.types.js';
+import type { CredentialOwner, NewLink } from './people.types.js';
 import { hashToken, isToken, newToken } from './sessions.js';
 
 const LINK_DAYS = 7;
-
-/** A person's credential, and the organisation that vouches for it; null: the operator, or an identity provider. */
-export interface CredentialOwner {
-  userId: string;
-  vouchedBy: string | null;
-}
 
 /** The address of a sign-in link. The token follows the `#`, a part that browsers do not send and proxies do not log. */
 export const signInUrl = (publicUrl: string, token: string): string => `${publicUrl}/dashboard#link=${token}`;
@@ -38,6 +33,7 @@ export async function insertLink(
   const expiresAt = raw<Date>(`now() + interval '${LINK_DAYS} days'`);
   await em.insert(SignInLink, { hash, user: userId, vouchedBy: vouchedBy, expiresAt });
   const made = await em.findOneOrFail(SignInLink, { hash });
+  await recordCredential(em, { userId, vouchedBy }, { action: 'sign_in_link_created' });
   return { token, expiresAt: made.expiresAt.toISOString() };
 }
 

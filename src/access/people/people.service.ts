@@ -13,11 +13,11 @@ import {
   SIGNED_IN,
   STORE_PASSWORD,
 } from './credential.queries.js';
+import { recordCredential } from './credential-audit.js';
 import { endLinks, insertLink, readLink, takeLink } from './links.js';
-import type { CredentialOwner } from './links.js';
 import { SignInLink, User } from './people.entity.js';
 import { checkPassword, hashPassword, matchPassword, MAX_PASSWORD } from './passwords.js';
-import type { NewSession, PeopleService } from './people.types.js';
+import type { CredentialOwner, NewSession, PeopleService } from './people.types.js';
 import {
   endSession,
   endSessions,
@@ -195,6 +195,8 @@ function passwordChanges(
       return database.allTenants(async (em) => {
         const { userId, vouchedBy } = await takeLink(em, token);
         await storePassword(em, { userId, vouchedBy }, stored);
+        const actor = { kind: 'person', id: userId, name: null } as const;
+        await recordCredential(em, { userId, vouchedBy }, { action: 'password_set', actor });
         const reach = reachBy([vouchedBy]);
         await endSessions(em, userId, { reach });
         const entered = await enter(em, userId, reach);
@@ -221,7 +223,10 @@ function passwordChanges(
         // If the password was changed by a link meanwhile, the old password must not change it back.
         const held = await holdPasswords(em, userId, right);
         if (held.length < right.length) throw wrongNow();
-        for (const { vouchedBy } of held) await storePassword(em, { userId, vouchedBy }, stored);
+        for (const { vouchedBy } of held) {
+          await storePassword(em, { userId, vouchedBy }, stored);
+          await recordCredential(em, { userId, vouchedBy }, { action: 'password_changed' });
+        }
         await endSessions(em, userId, {
           reach: reachBy(held.map(({ vouchedBy }) => vouchedBy)),
           except: sessionId,

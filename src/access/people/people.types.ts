@@ -7,6 +7,12 @@ export interface SignedIn {
   organizations: { id: string; name: string; role: MemberRole }[];
 }
 
+/** A person's credential, and the organisation that vouches for it; null: the operator, or an identity provider. */
+export interface CredentialOwner {
+  userId: string;
+  vouchedBy: string | null;
+}
+
 /** A new session. `token` goes into the browser's cookie; the server stores only its hash. */
 export interface NewSession extends SignedIn {
   token: string;

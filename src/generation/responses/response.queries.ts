@@ -91,6 +91,9 @@ export const LIST = `SELECT response, status, id FROM responses r
   WHERE org_id = $1 AND ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR id < $3) AND ${IS_PAID('r')}
   ORDER BY id DESC LIMIT $4`;
 
+export const TEXTS = `SELECT response, status, id FROM responses r
+  WHERE org_id = $1 AND id = ANY ($2) AND kind = 'response' AND ${IS_PAID('r')}`;
+
 export const IS_STORED = 'SELECT id FROM responses WHERE id = $1';
 
 export const KEYED = 'SELECT id, fingerprint FROM responses WHERE org_id = $1 AND idempotency_key = $2';

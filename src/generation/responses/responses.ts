@@ -223,6 +223,7 @@ export function createResponseService(parts: ResponseParts & { database: Databas
     get,
     list: (orgId, query) => store.list(orgId, query),
     getMany: (orgId, ids) => store.getMany(orgId, ids),
+    texts: (orgId, ids) => store.texts(orgId, ids),
     positions: (ids) => store.positions(ids),
     events: (orgId, id, ...range) => store.events(orgId, id, ...range),
     async delete(orgId, id) {

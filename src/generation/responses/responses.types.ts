@@ -29,7 +29,7 @@ export interface InputItemQuery {
 }
 
 /** Generations of text in the Responses dialect (beyond 11.7), stored at their end unless the caller says otherwise. */
-export interface ResponseService extends Pick<ResponseStore, 'getMany' | 'positions' | 'events'> {
+export interface ResponseService extends Pick<ResponseStore, 'getMany' | 'texts' | 'positions' | 'events'> {
   /** @returns the convention's object as JSON text. @throws ApiError in the order of decisions 1 */
   create(call: CallContext, body: Record<string, unknown>): Promise<{ text: string }>;
   /** @returns the typed events as JSON texts; a failure after the first is thrown. @throws ApiError in the order of decisions 1 */

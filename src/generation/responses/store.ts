@@ -18,6 +18,7 @@ import {
   ITEMS,
   LIST,
   POSITIONS,
+  TEXTS,
 } from './response.queries.js';
 
 const ID = /^resp_[0-9a-z]{26}$/;
@@ -51,6 +52,8 @@ export interface ResponseStore {
   list(orgId: string, query: ResponseQuery): Promise<{ texts: string[]; nextCursor: string | null }>;
   /** Those that the organisation has, of many ids. */
   getMany(orgId: string, ids: readonly string[]): Promise<ResponsePosition[]>;
+  /** The objects of those that the organisation has, as JSON texts, by id. */
+  texts(orgId: string, ids: readonly string[]): Promise<Map<string, string>>;
   /** The numbers of their last events. */
   positions(ids: readonly string[]): Promise<{ id: string; sequence: number }[]>;
   /** Events after a number, in order. Those of many responses that are asked for at once are one read. */
@@ -210,6 +213,14 @@ class StoredResponses implements ResponseStore {
     const rows = await this.options.database.tenantQuery<Turn & { id: string }>(orgId, LIST, values);
     const page = rows.slice(0, first);
     return { texts: page.map(textOf), nextCursor: rows.length > first ? (page.at(-1)?.id ?? null) : null };
+  }
+
+  async texts(orgId: string, ids: readonly string[]): Promise<Map<string, string>> {
+    const known = ids.filter((id) => ID.test(id));
+    if (known.length === 0) return new Map();
+    const values = [orgId, known];
+    const rows = await this.options.database.tenantQuery<Turn & { id: string }>(orgId, TEXTS, values);
+    return new Map(rows.map((row) => [row.id, textOf(row)]));
   }
 
   async getMany(orgId: string, ids: readonly string[]): Promise<ResponsePosition[]> {

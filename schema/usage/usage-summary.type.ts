@@ -1,0 +1,73 @@
+import { Field, Float, ID, ObjectType } from 'type-graphql';
+import type { OperationStatus as Status } from '../../src/usage/usage.types.js';
+import { OperationStatus } from '../enums.js';
+import { DateTime, Decimal, SafeInt } from '../scalars.js';
+import { BucketAmount, UsageTokens } from './usage-record.type.js';
+
+@ObjectType({
+  simpleResolvers: true,
+  description:
+    'Percentiles of the time from admission to end, in milliseconds, within 5 %; null where none was measured.',
+})
+export class UsageLatency {
+  @Field(() => Float, { nullable: true, description: 'The median.' })
+  p50!: number | null;
+
+  @Field(() => Float, { nullable: true, description: 'The 95th percentile.' })
+  p95!: number | null;
+}
+
+@ObjectType({
+  simpleResolvers: true,
+  description:
+    'What was used in an interval. Dimensions that were not asked for are null; others are null for operations that have no value of them.',
+})
+export class UsageSummaryRow {
+  @Field(() => DateTime, { description: 'The beginning of the interval in the time zone.' })
+  start!: Date;
+
+  @Field(() => String, { nullable: true, description: 'Id of the model that was asked for.' })
+  model!: string | null;
+
+  @Field(() => String, { nullable: true, description: 'The provider of the model that answered.' })
+  provider!: string | null;
+
+  @Field(() => ID, { nullable: true, description: 'Id of the API key.' })
+  keyId!: string | null;
+
+  @Field(() => String, { nullable: true, description: 'The end user.' })
+  endUser!: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'The tag; operations without tags are in the row with null.',
+  })
+  tag!: string | null;
+
+  @Field(() => String, { nullable: true, description: 'The kind of operation.' })
+  operation!: string | null;
+
+  @Field(() => OperationStatus, { nullable: true, description: 'How the operations ended.' })
+  status!: Status | null;
+
+  @Field(() => SafeInt, { description: 'Operations that ended in the interval.' })
+  requests!: number;
+
+  @Field(() => SafeInt, { description: 'Of them, those that failed.' })
+  errors!: number;
+
+  @Field(() => UsageTokens, { description: 'Their tokens.' })
+  tokens!: UsageTokens;
+
+  @Field(() => Decimal, { description: 'The sum of their known costs in USD, exact.' })
+  costUsd!: string;
+
+  @Field(() => SafeInt, { description: 'Operations whose cost is unknown.' })
+  unpriced!: number;
+
+  @Field(() => [BucketAmount], { description: "What they were charged, with an operator's adjustments." })
+  amounts!: BucketAmount[];
+
+  @Field(() => UsageLatency, { description: 'How long they took.' })
+  latencyMs!: UsageLatency;
+}

@@ -1,0 +1,21 @@
+import type { Database } from '../database/index.js';
+import { exportRecords } from './export.js';
+import { countRecords, listRecords } from './records.js';
+import { summarize } from './summary.js';
+import { REBUILD, WITHOUT_LIMIT } from './usage.queries.js';
+import type { Usage } from './usage.types.js';
+
+export function createUsage({ database }: { database: Pick<Database, 'transaction'> }): Usage {
+  return {
+    records: (query) => listRecords(database, query),
+    count: (orgId, filter) => countRecords(database, orgId, filter),
+    summary: (query) => summarize(database, query),
+    export: (query) => exportRecords(database, query),
+    rebuild: (orgId) =>
+      database.transaction(async (sql) => {
+        await sql.query(WITHOUT_LIMIT);
+        const [row] = await sql.query<{ count: number }>(REBUILD, [orgId]);
+        return row?.count ?? 0;
+      }),
+  };
+}

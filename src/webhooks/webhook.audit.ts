@@ -1,0 +1,35 @@
+import type { AuditAction, AuditChange, AuditFields } from '../audit/index.js';
+import type { Webhook } from './webhook.types.js';
+
+type Audited = Pick<Webhook, 'name' | 'url' | 'events' | 'enabled' | 'customHeaders'>;
+
+/** What the audit log compares of a webhook; {@link mask} hides what it may not show. */
+export function auditedOf({ name, url, events, enabled, customHeaders }: Audited): AuditFields {
+  return { name, url, events, enabled, customHeaders };
+}
+
+const HIDDEN = '***';
+
+/** Whoever knows the path of some receivers' addresses may write to them, so it is a secret like a header. */
+function hostOf(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  return pathname === '/' && search === '' ? origin : `${origin}/${HIDDEN}`;
+}
+
+function mask({ url, customHeaders, ...fields }: AuditFields): AuditFields {
+  const names = Object.keys((customHeaders as Record<string, string> | undefined) ?? {});
+  return {
+    ...fields,
+    ...(url === undefined ? {} : { url: hostOf(url as string) }),
+    ...(customHeaders === undefined
+      ? {}
+      : { customHeaders: Object.fromEntries(names.map((name) => [name, HIDDEN])) }),
+  };
+}
+
+/** A change of a webhook, for the audit log. */
+export const webhookChange = (
+  { id, orgId, name }: { id: string; orgId: string; name: string },
+  action: AuditAction,
+  fields: Pick<AuditChange, 'before' | 'after'>,
+): AuditChange => ({ orgId, action, subject: { id, name }, ...fields, mask });
