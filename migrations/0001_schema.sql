@@ -8,6 +8,7 @@
 \ir current/access/members.sql
 \ir current/access/users_policies.sql
 \ir current/access/api_keys.sql
+\ir current/access/client_tokens.sql
 
 \ir current/audit/audit_log.sql
 

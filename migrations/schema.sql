@@ -16,6 +16,7 @@ CREATE TYPE admission_profile AS (
   caller integer,
   key_window integer,
   endpoint_window integer,
+  own_window integer,
   org integer,
   kind text,
   model text,
@@ -375,6 +376,40 @@ CREATE POLICY budgets_system ON budgets FOR ALL TO penstock_system USING (true) 
 CREATE POLICY budgets_tenant ON budgets FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
 GRANT DELETE, INSERT, SELECT, UPDATE ON budgets TO penstock_system;
 GRANT SELECT ON budgets TO penstock_tenant;
+
+CREATE TABLE client_tokens (
+  id text COLLATE "C" NOT NULL,
+  org_id text NOT NULL,
+  maker_id text NOT NULL,
+  hash bytea NOT NULL,
+  scopes text[] NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  end_user text,
+  tags text[] DEFAULT '{}'::text[] NOT NULL,
+  rate_rpm integer,
+  rate_burst integer,
+  bound_kind text,
+  bound_id text,
+  CONSTRAINT client_tokens_bound_kind_check CHECK ((bound_kind = ANY (ARRAY['job'::text, 'run'::text, 'response'::text, 'agent'::text]))),
+  CONSTRAINT client_tokens_check CHECK (((rate_rpm IS NULL) = (rate_burst IS NULL))),
+  CONSTRAINT client_tokens_check1 CHECK (((bound_kind IS NULL) = (bound_id IS NULL))),
+  CONSTRAINT client_tokens_end_user_check CHECK (((length(end_user) >= 1) AND (length(end_user) <= 256))),
+  CONSTRAINT client_tokens_hash_key UNIQUE (hash),
+  CONSTRAINT client_tokens_maker_id_fkey FOREIGN KEY (maker_id) REFERENCES api_keys(id) ON DELETE CASCADE,
+  CONSTRAINT client_tokens_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT client_tokens_pkey PRIMARY KEY (id),
+  CONSTRAINT client_tokens_rate_burst_check CHECK ((rate_burst > 0)),
+  CONSTRAINT client_tokens_rate_rpm_check CHECK ((rate_rpm > 0))
+);
+CREATE INDEX client_tokens_maker ON public.client_tokens USING btree (maker_id);
+CREATE INDEX client_tokens_org ON public.client_tokens USING btree (org_id, expires_at);
+ALTER TABLE client_tokens ENABLE ROW LEVEL SECURITY;
+ALTER TABLE client_tokens FORCE ROW LEVEL SECURITY;
+CREATE POLICY client_tokens_system ON client_tokens FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY client_tokens_tenant ON client_tokens FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON client_tokens TO penstock_system;
+GRANT SELECT ON client_tokens TO penstock_tenant;
 
 CREATE TABLE credentials (
   user_id text NOT NULL,
@@ -1208,6 +1243,7 @@ DECLARE
   codes int[] := array_fill(0, ARRAY[size]);
   left_x int[] := codes;
   left_y int[] := codes;
+  left_z int[] := codes;
   given_credits bigint[] := array_fill(0::bigint, ARRAY[size]);
   given_tokens bigint[] := given_credits;
   covered bigint[] := given_credits;
@@ -1218,6 +1254,7 @@ DECLARE
   state int;
   x int;
   y int;
+  z int;
   base int;
   need bigint;
   cover bigint;
@@ -1282,10 +1319,12 @@ BEGIN
     CONTINUE WHEN codes[i] IN (1, 2, 3);
     x := f.key_window;
     y := f.endpoint_window;
-    IF x > 0 AND w_slots[x] <= 0 OR y > 0 AND w_slots[y] <= 0 THEN
+    z := f.own_window;
+    IF x > 0 AND w_slots[x] <= 0 OR y > 0 AND w_slots[y] <= 0 OR z > 0 AND w_slots[z] <= 0 THEN
       codes[i] := 4;
       left_x[i] := w_slots[x];
       left_y[i] := w_slots[y];
+      left_z[i] := w_slots[z];
       CONTINUE;
     END IF;
     IF x > 0 THEN
@@ -1297,6 +1336,11 @@ BEGIN
       w_slots[y] := w_slots[y] - 1;
       w_taken[y] := w_taken[y] + 1;
       left_y[i] := w_slots[y];
+    END IF;
+    IF z > 0 THEN
+      w_slots[z] := w_slots[z] - 1;
+      w_taken[z] := w_taken[z] + 1;
+      left_z[i] := w_slots[z];
     END IF;
     CONTINUE WHEN codes[i] = 6 OR q.operation_id IS NULL;
     base := (f.org - 1) * width;
@@ -1363,7 +1407,7 @@ BEGIN
       w_now[i] := r.now_us;
     END IF;
   END LOOP;
-  RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'g', given_credits, 'e', covered, 'b', short_bucket, 'm', short_left,
+  RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'z', left_z, 'g', given_credits, 'e', covered, 'b', short_bucket, 'm', short_left,
     't', w_gains, 'n', w_now, 'd', known);
 END $function$;
 

@@ -11,11 +11,13 @@ import type { MemberRole } from '../src/contract/words.js';
 import { ApiKeyResolver } from './api-key/api-key.resolver.js';
 import { BudgetResolver } from './budget/budget.resolver.js';
 import { AuditResolver } from './audit/audit.resolver.js';
+import { bindingOf } from './bound.js';
+import { ClientTokenResolver } from './client-token/client-token.resolver.js';
 import type { GraphqlContext } from './context.js';
 import { EmbeddingResolver } from './embedding/embedding.resolver.js';
 import { EstimateResolver } from './estimate/estimate.resolver.js';
 import { printSubgraph, toSubgraph } from './federation/subgraph.js';
-import { enter, guardOf } from './guard.js';
+import { closeToBound, enter, guardOf } from './guard.js';
 import { cutIds } from './ids.js';
 import { ImageEditResolver } from './image-edit/image-edit.resolver.js';
 import { ImageResolver } from './image/image.resolver.js';
@@ -49,6 +51,7 @@ const schemaResolvers: ResolverClass[] = [
   BudgetResolver,
   AuditResolver,
   ChatResolver,
+  ClientTokenResolver,
   EmbeddingResolver,
   EstimateResolver,
   ImageEditResolver,
@@ -135,17 +138,17 @@ export function printPenstockSchema(options: SchemaOptions = {}): string {
 
 /** Puts the guard in front of a root field once, at build time: middleware on every field costs a third of a list (ADR 1). */
 function guardField(field: GraphQLField<unknown, GraphqlContext>, role: MemberRole): void {
+  const binding = bindingOf(field);
   const guard = { role, ...guardOf(field) };
+  if (binding.isClosed) closeToBound(guard);
   field.extensions = { ...field.extensions, penstock: guard };
   const work = field.subscribe ?? field.resolve;
   if (!work) return;
   const cut = cutIds(field);
   const guarded: typeof work = (source, args, context, info) => {
     const passed = enter(guard, context);
-    const given = cut(args);
-    return passed
-      ? passed.then(() => work(source, given, context, info))
-      : work(source, given, context, info);
+    const begin = () => work(source, binding.bind(cut(args), context.call), context, info);
+    return passed ? passed.then(begin) : begin();
   };
   if (field.subscribe) field.subscribe = guarded;
   else field.resolve = guarded;

@@ -147,6 +147,7 @@ export const SCOPE_MEANINGS: Record<Scope, string> = {
   jobs: 'Reserved by the contract. Operations on jobs need the scope `usage`.',
   agents: 'Agents, their runs, knowledge and memories.',
   webhooks: 'Webhooks and their deliveries.',
+  tokens: 'Making client tokens for browsers.',
 };
 export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.', SCOPE_MEANINGS);
 export const MemberRole = words('MemberRole', MEMBER_ROLES, 'What a person may do in an organisation.', {

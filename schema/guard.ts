@@ -1,6 +1,6 @@
 import type { GraphQLField } from 'graphql';
 import { Extensions } from 'type-graphql';
-import { requireAccess } from '../src/access/index.js';
+import { notForTokens, requireAccess } from '../src/access/index.js';
 import type { AccessRequirement } from '../src/access/index.js';
 import { ApiError } from '../src/contract/errors.js';
 import { admitCall, modelFor } from '../src/generation/index.js';
@@ -25,6 +25,13 @@ export interface FieldGuard {
   people?: true;
   /** True where the service makes the one admission statement itself (generations, chat, embeddings). */
   admittedByService: boolean;
+}
+
+const closed = new WeakSet<FieldGuard>();
+
+/** Closes a root field to client tokens that are bound to one object; at build time. */
+export function closeToBound(guard: FieldGuard): void {
+  closed.add(guard);
 }
 
 const OPEN: FieldGuard = { scope: null, admittedByService: false };
@@ -131,9 +138,10 @@ export function enter(guard: FieldGuard, context: GraphqlContext): void | Promis
 /** The check of scope and rate (steps 3 and 4 of decisions 1). */
 function enforce(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
   if (guard.scope !== null) requireScope(context.call, guard.scope);
+  const { person, userId, token } = context.call.principal;
+  if (token != null && token.bound !== null && closed.has(guard)) throw notForTokens();
   // Of a key a role demands nothing that its retry could lack.
-  const { person, userId } = context.call.principal;
-  if (guard.people || (guard.role !== undefined && person !== undefined))
+  if (guard.people || (guard.role !== undefined && (person ?? token) !== undefined))
     requireScope(context.call, `${guard.people ? 'people' : 'role'}:${guard.role ?? 'viewer'}`);
   // Their answers depend on who asks: a link that an owner may make, their own address.
   if (person !== undefined) requireScope(context.call, `person:${userId}`);

@@ -10,6 +10,7 @@ export { MessageEvent } from './message/message.type.js';
 export { ResponseInput } from './response/response.input.js';
 export { parseResponseEvent, parseResponseProgress, responseBody } from './response/response.shape.js';
 export { ResponseEvent, ResponseProgress } from './response/response.type.js';
+export { boundTo } from './bound.js';
 export type { GraphqlContext } from './context.js';
 export { SCOPE_MEANINGS } from './enums.js';
 export { errorExtensions, presentError } from './errors.js';

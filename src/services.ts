@@ -1,5 +1,11 @@
 import type { Authenticator, PlanCatalogue } from './access/access.types.js';
-import type { KeyService, OrganizationService, PeopleService, TeamService } from './access/index.js';
+import type {
+  ClientTokenService,
+  KeyService,
+  OrganizationService,
+  PeopleService,
+  TeamService,
+} from './access/index.js';
 import type {
   AgentRunService,
   AgentService,
@@ -43,6 +49,7 @@ export interface Services {
   audit: AuditLog;
   organizations: OrganizationService;
   keys: KeyService;
+  clientTokens: ClientTokenService;
   team: TeamService;
   people: PeopleService;
   authenticator: Authenticator;

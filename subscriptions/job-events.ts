@@ -38,7 +38,11 @@ export async function createJobHub(dependencies: JobHubDependencies): Promise<Jo
       return hub.size;
     },
     progress: ({ orgId, jobId, after }) => hub.follow({ orgId }, { id: jobId, after }),
-    updates: ({ orgId, tool }) => all.subscribe(orgId, ({ job }) => tool === undefined || tool === job.tool),
+    updates: ({ orgId, tool, jobId }) =>
+      all.subscribe(
+        orgId,
+        ({ job }) => (tool === undefined || tool === job.tool) && (jobId === undefined || jobId === job.id),
+      ),
     drain: () => hub.drain(),
     close: () => hub.close(),
   };

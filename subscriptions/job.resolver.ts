@@ -1,5 +1,5 @@
 import { Arg, ID, Int, Resolver, Root, Subscription, type SubscribeResolverData } from 'type-graphql';
-import { JobProgress, JobTool, Scope, type GraphqlContext } from '../schema/index.js';
+import { boundTo, JobProgress, JobTool, Scope, type GraphqlContext } from '../schema/index.js';
 import type { JobEvent } from '../src/jobs/jobs.types.js';
 import type { Tool } from '../src/contract/words.js';
 
@@ -15,7 +15,13 @@ function watchJob({ args, context }: Subscribing<{ id: string; after?: number | 
 function watchJobs({ args, context }: Subscribing<{ tool?: Tool | null }>) {
   const { call, services } = context;
   const tool = args.tool ?? undefined;
-  return services.jobEvents.updates({ orgId: call.principal.orgId, ...(tool === undefined ? {} : { tool }) });
+  const jobId = boundTo(call, 'job');
+  const own = jobId === undefined ? {} : { jobId };
+  return services.jobEvents.updates({
+    orgId: call.principal.orgId,
+    ...own,
+    ...(tool === undefined ? {} : { tool }),
+  });
 }
 
 /** Live jobs (decisions 8): their events are the hub's, shared by all subscribers of a process. */

@@ -101,6 +101,10 @@ export const KEY_SCOPES = [
   {
     "value": "webhooks",
     "note": "Webhooks and their deliveries"
+  },
+  {
+    "value": "tokens",
+    "note": "Making client tokens for browsers"
   }
 ] as const;
 

@@ -2,6 +2,7 @@ import type { Route } from '../shared/route.types.js';
 import { agentRoutes } from './agents.js';
 import { budgetRoutes } from './budgets.js';
 import { chatRoutes } from './chat.js';
+import { clientTokenRoutes } from './client-tokens.js';
 import { embeddingRoutes } from './embeddings.js';
 import { imageEditRoutes } from './image-edits.js';
 import { imageRoutes } from './images.js';
@@ -32,4 +33,5 @@ export const routes: readonly Route[] = [
   ...agentRoutes,
   ...knowledgeRoutes,
   ...webhookRoutes,
+  ...clientTokenRoutes,
 ];

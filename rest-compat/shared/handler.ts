@@ -111,7 +111,8 @@ async function handle(
   let rest: RestRequest | null = null;
   let incoming: RequestBody | null = null;
   try {
-    const opened = edge.open(request, response, convention.readKey);
+    const accepts = { from: convention.readKey, isEventStream: isEventStream(matched, query) };
+    const opened = edge.open(request, response, accepts);
     call = opened instanceof Promise ? await opened : opened;
     incoming = edge.body(request, call, convention.bodies);
     rest = await readRequest(options, { request, call, face, convention, matched, path, query, incoming });
@@ -132,6 +133,14 @@ async function handle(
     incoming?.release();
     if (rest?.release) await rest.release();
   }
+}
+
+/** Whether a row answers with events, by GET: always, or because the query asks for them. */
+function isEventStream(matched: Matched, query: string): boolean {
+  if (matched === null || !('target' in matched) || matched.target.route.method !== 'GET') return false;
+  const { route, operation, stream } = matched.target;
+  if (operation.kind === 'subscription' || route.raw === 'run-events') return true;
+  return stream !== null && new URLSearchParams(query).get('stream') === 'true';
 }
 
 /** Steps 3 to 8 of decisions 1. @throws ApiError before the first byte of the answer */

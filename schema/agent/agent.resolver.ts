@@ -1,5 +1,6 @@
 import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
 import type { Agent } from '../../src/agents/agents.types.js';
+import { boundPage } from '../bound.js';
 import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
@@ -35,12 +36,19 @@ export class AgentResolver {
     @After() after: string | null | undefined,
   ): Promise<Connection<Agent>> {
     requireAgents(call);
-    const page = await services.agents.list(call.principal, {
+    const query = {
       includeTemplates: includeTemplates ?? false,
       ...(templateCategory == null ? {} : { templateCategory }),
       first: checkFirst(first ?? 50),
       ...(after == null ? {} : { after }),
+    };
+    const own = await boundPage(call, {
+      kind: 'agent',
+      after,
+      get: (id) => services.agents.get(call.principal, id),
+      wants: ({ isTemplate }) => query.includeTemplates || !isTemplate,
     });
+    const page = own ?? (await services.agents.list(call.principal, query));
     return toConnection(page, after);
   }
 

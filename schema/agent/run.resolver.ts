@@ -1,7 +1,9 @@
 import { Arg, Ctx, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql';
 import type { AgentRun, RunStatus, RunStep } from '../../src/agents/agents.types.js';
+import { boundPage, boundTo } from '../bound.js';
 import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
+import { notFound } from '../../src/contract/errors.js';
 import type { GraphqlContext } from '../context.js';
 import { AgentRunStatus } from '../enums.js';
 import { Metered, requireAgents, Scope } from '../guard.js';
@@ -13,6 +15,24 @@ import { AgentRunConnection, AgentRunType } from './run.type.js';
 /** The contract's spelling of nested inputs is their own; only the first level differs. */
 function runBody(context: GraphqlContext, input: RunAgentInput): Record<string, unknown> {
   return context.body ?? contractNames(input);
+}
+
+/** What a token sees that is bound to a run: the run, as one of its agent's. @throws ApiError not_found for another agent */
+async function ownRuns(
+  { call, services }: GraphqlContext,
+  { agentId, status, after }: { agentId: string; status?: RunStatus; after?: string },
+): Promise<{ nodes: AgentRun[]; nextCursor: string | null } | undefined> {
+  if (boundTo(call, 'run') == null) return undefined;
+  return await boundPage(call, {
+    kind: 'run',
+    after,
+    get: async (id) => {
+      const run = await services.agentRuns.get(call.principal, null, id);
+      if (run.agentId !== agentId) throw notFound('Agent not found');
+      return run;
+    },
+    wants: (run) => status === undefined || run.status === status,
+  });
 }
 
 @Resolver(() => AgentRunType)
@@ -34,19 +54,23 @@ export class AgentRunResolver {
   @Scope('agents')
   @Query(() => AgentRunConnection, { description: "The organisation's runs of one agent, newest first." })
   async agentRuns(
-    @Ctx() { call, services }: GraphqlContext,
+    @Ctx() context: GraphqlContext,
     @Arg('agentId', () => ID, { description: 'Id of the agent.' }) agentId: string,
     @Arg('status', () => AgentRunStatus, { nullable: true, description: 'Only runs in this state.' })
     status: RunStatus | null | undefined,
     @First() first: number | null,
     @After() after: string | null | undefined,
   ): Promise<Connection<AgentRun>> {
+    const { call, services } = context;
     requireAgents(call);
-    const page = await services.agentRuns.list(call.principal, agentId, {
+    const query = {
       ...(status == null ? {} : { status }),
       first: checkFirst(first),
       ...(after == null ? {} : { after }),
-    });
+    };
+    const page =
+      (await ownRuns(context, { agentId, ...query })) ??
+      (await services.agentRuns.list(call.principal, agentId, query));
     return toConnection(page, after);
   }
 

@@ -1,4 +1,7 @@
 import { invalid } from '../../src/contract/errors.js';
+import { boundTo } from '../bound.js';
+import type { BoundKind } from '../../src/contract/words.js';
+import type { CallContext } from '../../src/metering/call-context.js';
 import type { GraphqlContext } from '../context.js';
 import { requireScope } from '../guard.js';
 import { MAX_ID_LENGTH } from '../ids.js';
@@ -17,6 +20,7 @@ type Loader = (context: GraphqlContext, ids: string[]) => Promise<Map<string, ob
 const LOADERS: Record<string, Loader> = {
   async Organization(context, ids) {
     const own = context.call.principal.orgId;
+    if (isBound(context.call)) return new Map();
     return new Map(ids.includes(own) ? [[own, await loadOrganization(context)]] : []);
   },
   async Model({ services }, ids) {
@@ -25,17 +29,31 @@ const LOADERS: Record<string, Loader> = {
   },
   async Agent({ call, services }, ids) {
     requireScope(call, 'agents');
-    return byId(await services.agents.getMany(call.principal, ids));
+    return byId(await services.agents.getMany(call.principal, reached(call, 'agent', ids)));
   },
   async AgentRun({ call, services }, ids) {
     requireScope(call, 'agents');
-    return byId(await services.agentRuns.getMany(call.principal, ids));
+    const agent = boundTo(call, 'agent');
+    const runs = await services.agentRuns.getMany(
+      call.principal,
+      agent == null ? reached(call, 'run', ids) : ids,
+    );
+    return byId(runs.filter(({ agentId }) => agent == null || agentId === agent));
   },
   async Job({ call, services }, ids) {
     requireScope(call, 'usage');
-    return byId(await services.jobs.getMany(call.principal.orgId, ids));
+    return byId(await services.jobs.getMany(call.principal.orgId, reached(call, 'job', ids)));
   },
 };
+
+const isBound = ({ principal: { token } }: CallContext): boolean =>
+  token !== undefined && token.bound !== null;
+
+/** Of a client token that is bound to one object all other ids are unknown. */
+function reached(call: CallContext, kind: BoundKind, ids: string[]): string[] {
+  const own = boundTo(call, kind);
+  return own === undefined ? ids : ids.filter((id) => id === own);
+}
 
 function byId(found: { id: string }[]): Map<string, object> {
   return new Map(found.map((entity) => [entity.id, entity]));

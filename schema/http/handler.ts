@@ -45,7 +45,7 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
     let call: CallContext | null = null;
     let body: RequestBody | null = null;
     try {
-      call = await edge.open(request, response, 'sessions');
+      call = await edge.open(request, response, { from: 'sessions' });
       body = edge.body(request, call);
       // What is streamed is all that is kept of the request: the stream may stay open for days.
       const streamed = await serve({ request, response, call, body });

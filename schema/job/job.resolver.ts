@@ -1,6 +1,7 @@
 import { Arg, Ctx, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql';
 import type { Job } from '../../src/jobs/jobs.types.js';
-import type { Tool } from '../../src/contract/words.js';
+import type { JobStatus, Tool } from '../../src/contract/words.js';
+import { boundPage } from '../bound.js';
 import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
@@ -10,6 +11,8 @@ import { CancelJobResult, JobConnection, JobType } from './job.type.js';
 
 /** How long `poll: true` waits (contract 4.9). */
 const POLL_TIMEOUT_MS = 30_000;
+
+const FINISHED: ReadonlySet<string> = new Set<JobStatus>(['completed', 'failed', 'cancelled']);
 
 @Resolver(() => JobType)
 export class JobResolver {
@@ -52,12 +55,20 @@ export class JobResolver {
     @First() first: number | null,
     @After() after: string | null | undefined,
   ): Promise<Connection<Job>> {
-    const page = await services.jobs.list(call.principal.orgId, {
+    const { orgId } = call.principal;
+    const query = {
       ...(tool == null ? {} : { tool }),
       ...(after == null ? {} : { after }),
       pending: pending ?? false,
       first: checkFirst(first),
+    };
+    const own = await boundPage(call, {
+      kind: 'job',
+      after,
+      get: (id) => services.jobs.get(orgId, id),
+      wants: (job) => (tool == null || job.tool === tool) && !(query.pending && FINISHED.has(job.status)),
     });
+    const page = own ?? (await services.jobs.list(orgId, query));
     return toConnection(page, after);
   }
 

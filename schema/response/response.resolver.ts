@@ -10,6 +10,7 @@ import {
   ResponseInputItems,
   ResponseProgress,
 } from './response.type.js';
+import { boundPage } from '../bound.js';
 import { After, checkFirst, First, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
 import { ResponseStatus } from '../enums.js';
@@ -73,7 +74,15 @@ export class ResponseResolver {
     @After() after: string | null | undefined,
   ): Promise<Connection<Response>> {
     const query = { status, first: checkFirst(first), after };
-    const { texts, nextCursor } = await services.responses.list(call.principal.orgId, query);
+    const { orgId } = call.principal;
+    const own = await boundPage(call, {
+      kind: 'response',
+      after,
+      get: async (id) => parseResponse(await services.responses.get(orgId, id)),
+      wants: (response) => status == null || response.status === status,
+    });
+    if (own !== undefined) return toConnection(own, after);
+    const { texts, nextCursor } = await services.responses.list(orgId, query);
     return toConnection({ nodes: texts.map(parseResponse), nextCursor }, after);
   }
 

@@ -1,4 +1,4 @@
-import type { MemberRole, Scope } from '../contract/words.js';
+import type { BoundKind, MemberRole, Scope } from '../contract/words.js';
 import type { Plan } from './plans.js';
 
 export type { Plan, PlanCatalogue } from './plans.js';
@@ -27,7 +27,21 @@ export interface Principal {
   stamps?: { endUser: string | null; tags: readonly string[] };
   /** Who is signed in, where the key is that of a session. */
   person?: { sessionId: string; role: MemberRole };
+  /** Set where the caller has shown a client token. All else is of the key that made it, narrowed by what the token has of its own. */
+  token?: ClientTokenGrant;
 }
+
+/** What a client token has of its own (beyond 14.1). */
+export interface ClientTokenGrant {
+  id: string;
+  /** Its window inside that of its maker; null: none of its own. */
+  rate: Plan['rate'] | null;
+  /** The one object that it reaches; null: all that its scopes reach. */
+  bound: { kind: BoundKind; id: string } | null;
+}
+
+/** Whose end ends an open connection: the key, and the client token that it was shown by. */
+export type Revocable = Pick<Principal, 'keyId' | 'token'>;
 
 /** The credentials of a signed-in browser: its cookie, and the organisation that it has selected (null: the person's first one). */
 export interface SessionCredential {
@@ -51,7 +65,7 @@ export interface Authenticator {
   ): Principal | Promise<Principal>;
   /** Reads the key again from the database, past the cache. */
   refresh(principal: Principal): Promise<Principal>;
-  /** Calls `listener` when a key stops being valid (revoked, expired), on whichever process that happened; at most 1 s later. */
-  onInvalidated(keyId: string, listener: () => void): () => void;
+  /** Calls `listener` when a caller's key or client token stops being valid (revoked, expired), on whichever process that happened; at most 1 s later. */
+  onInvalidated(caller: Revocable, listener: () => void): () => void;
   close(): Promise<void>;
 }

@@ -21,11 +21,25 @@ export const BY_SESSION = {
 
 export const BY_ID = { name: 'penstock_key_by_id', text: `${select()} WHERE k.id = $1` };
 
-/** Which of the given keys are revoked or expired. */
+/** A client token is its maker's key, narrowed. */
+const token = (condition: string): string => `
+SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, ARRAY(SELECT s FROM unnest(t.scopes) s WHERE s = ANY (k.scopes)) AS scopes,
+  LEAST(t.expires_at, k.expires_at) AS expires_at, k.revoked_at IS NOT NULL AS revoked,
+  LEAST(t.expires_at, k.expires_at) <= now() AS expired, k.models, k.rate_rpm, k.rate_burst, COALESCE(k.end_user, t.end_user) AS end_user,
+  k.tags || t.tags AS tags, o.plan_code, o.subscription_ends_at, o.version, clock_timestamp() AS read_at, NULL AS session_id, NULL AS role,
+  t.id AS token_id, t.rate_rpm AS token_rpm, t.rate_burst AS token_burst, t.bound_kind, t.bound_id
+FROM client_tokens t JOIN api_keys k ON k.id = t.maker_id JOIN organizations o ON o.id = k.org_id WHERE ${condition}`;
+
+export const TOKEN_BY_HASH = { name: 'penstock_token_by_hash', text: token('t.hash = $1') };
+
+export const TOKEN_BY_ID = { name: 'penstock_token_by_id', text: token('t.id = $1') };
+
+/** Which of the given keys and client tokens are revoked or expired. */
 export const DEAD_KEYS = {
   name: 'penstock_dead_keys',
-  text: `SELECT w.id FROM unnest($1::text[]) AS w (id) LEFT JOIN api_keys k ON k.id = w.id
-         WHERE k.id IS NULL OR k.revoked_at IS NOT NULL OR k.expires_at <= now()`,
+  text: `SELECT w.id FROM unnest($1::text[]) AS w (id)
+         LEFT JOIN api_keys k ON k.id = w.id LEFT JOIN client_tokens t ON t.id = w.id
+         WHERE k.id IS NULL AND t.id IS NULL OR k.revoked_at IS NOT NULL OR k.expires_at <= now() OR t.expires_at <= now()`,
 };
 
 /**

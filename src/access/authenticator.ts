@@ -3,9 +3,17 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
 import { ApiError } from '../contract/errors.js';
-import type { MemberRole, PlanCode, Scope } from '../contract/words.js';
-import type { Authenticator, Plan, PlanCatalogue, Principal, SessionCredential } from './access.types.js';
-import { BY_HASH, BY_ID, BY_SESSION } from './authenticator.queries.js';
+import type { BoundKind, MemberRole, PlanCode, Scope } from '../contract/words.js';
+import type {
+  Authenticator,
+  ClientTokenGrant,
+  Plan,
+  PlanCatalogue,
+  Principal,
+  SessionCredential,
+} from './access.types.js';
+import { BY_HASH, BY_ID, BY_SESSION, TOKEN_BY_HASH, TOKEN_BY_ID } from './authenticator.queries.js';
+import { isClientToken } from './client-tokens.js';
 import { effectivePlan } from './effective-plan.js';
 import { createInvalidations } from './invalidations.js';
 import { isKey } from './keys.js';
@@ -39,6 +47,12 @@ interface Row {
   session_id: string | null;
   /** The role of a session's person. */
   role: MemberRole | null;
+  /** Of a client token alone. */
+  token_id?: string;
+  token_rpm?: number | null;
+  token_burst?: number | null;
+  bound_kind?: BoundKind | null;
+  bound_id?: string | null;
 }
 
 interface Entry {
@@ -53,19 +67,25 @@ interface Entry {
 }
 
 const refused = (): ApiError => new ApiError('unauthorized', 'Invalid or missing API key');
-const expired = (): ApiError => new ApiError('unauthorized', 'API key has expired');
+const expired = ({ token_id }: Row): ApiError =>
+  new ApiError('unauthorized', `${token_id === undefined ? 'API key' : 'Client token'} has expired`);
 
+/** The text of a key or of a client token. */
 function keyOf(authorization: string | string[] | undefined): string {
   const header =
     Array.isArray(authorization) && authorization.length === 1 ? authorization[0] : authorization;
   if (typeof header !== 'string' || header.length > 200) throw refused();
   const key = /^bearer +(\S+)$/i.exec(header)?.[1];
-  if (key === undefined || !isKey(key)) throw refused();
+  if (key === undefined || !(isKey(key) || isClientToken(key))) throw refused();
   return key;
 }
 
+/** In the cache a client token's hash begins with this, which no hash does. */
+const TOKEN_MARK = '.';
+
 /** The hash of a key as the cache's key: as text, which needs a fifth of the memory of a Buffer. */
-const nameOf = (key: string): string => hash('sha256', key, 'base64');
+const nameOf = (key: string): string =>
+  isClientToken(key) ? TOKEN_MARK + hash('sha256', key, 'base64') : hash('sha256', key, 'base64');
 
 const sessionName = ({ token, orgId }: SessionCredential): string =>
   hash('sha256', `session ${token} ${orgId ?? ''}`, 'base64');
@@ -96,6 +116,18 @@ function toPrincipal(row: Row, catalogue: PlanCatalogue, now: Date = row.read_at
     ...(row.session_id === null || row.role === null
       ? {}
       : { person: { sessionId: row.session_id, role: row.role } }),
+    ...(row.token_id === undefined ? {} : { token: grantOf(row, row.token_id) }),
+  };
+}
+
+function grantOf(
+  { token_rpm: rpm, token_burst: burst, bound_kind, bound_id }: Row,
+  id: string,
+): ClientTokenGrant {
+  return {
+    id,
+    rate: rpm == null || burst == null ? null : { rpm, burst },
+    bound: bound_kind == null || bound_id == null ? null : { kind: bound_kind, id: bound_id },
   };
 }
 
@@ -106,7 +138,7 @@ function usable(row: Row | undefined): Row {
   if (row !== undefined && isSession(row) && (row.revoked || row.expired || row.role === null))
     throw sessionEnded();
   if (row === undefined || row.revoked) throw refused();
-  if (row.expired) throw expired();
+  if (row.expired) throw expired(row);
   return row;
 }
 
@@ -136,7 +168,7 @@ function createCache(plans: PlanCatalogue) {
 function current(entry: Entry, plans: PlanCatalogue): Principal {
   const now = performance.now() + entry.clockOffset;
   if (entry.row.expires_at !== null && entry.row.expires_at.getTime() <= now)
-    throw isSession(entry.row) ? sessionEnded() : expired();
+    throw isSession(entry.row) ? sessionEnded() : expired(entry.row);
   const ended = entry.row.subscription_ends_at !== null && entry.row.subscription_ends_at.getTime() <= now;
   if (entry.plans !== plans.plans || ended === entry.principal.entitled) {
     entry.principal = toPrincipal(entry.row, plans, new Date(now));
@@ -152,6 +184,8 @@ function createRecognizer(database: Database, plans: PlanCatalogue) {
   /** Increases with each notification: a row that was read before it may be stale and is not cached. */
   let epoch = 0;
   const read = async (name: string, session: SessionCredential | undefined): Promise<Row[]> => {
+    if (session === undefined && name.startsWith(TOKEN_MARK))
+      return await database.system.query<Row>(TOKEN_BY_HASH, [Buffer.from(name.slice(1), 'base64')]);
     if (session === undefined)
       return await database.system.query<Row>(BY_HASH, [Buffer.from(name, 'base64')]);
     const { sessionId, orgId } = await ensureSessionKey(database.system, session);
@@ -219,9 +253,11 @@ export function createAuthenticator(options: {
   return {
     authenticate: async (authorization, session) => await recognize(authorization, session),
     recognize,
-    async refresh(principal) {
-      forget((row) => row.key_id === principal.keyId);
-      const rows = await database.system.query<Row>(BY_ID, [principal.keyId]);
+    async refresh({ keyId, token }) {
+      forget((row) => row.key_id === keyId);
+      const rows = await (token === undefined
+        ? database.system.query<Row>(BY_ID, [keyId])
+        : database.system.query<Row>(TOKEN_BY_ID, [token.id]));
       return toPrincipal(usable(rows[0]), plans);
     },
     onInvalidated: invalidations.on,

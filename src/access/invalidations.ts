@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
+import type { Revocable } from './access.types.js';
 import { DEAD_KEYS } from './authenticator.queries.js';
 
 /** Interval of the check for revoked and expired keys of open connections. Revocations are normally pushed; expiry is noticed only by this check. */
 const CHECK_MS = 800;
 
-/** Calls listeners of open connections (WebSocket, SSE) when their key is revoked or has expired, whichever process revoked it. */
+/** Calls listeners of open connections (WebSocket, SSE) when their key or client token is revoked or has expired, whichever process revoked it. */
 export function createInvalidations(options: { database: Database; logger: Logger }) {
   const { database, logger } = options;
   const watched = new Map<string, Set<() => void>>();
@@ -37,14 +38,24 @@ export function createInvalidations(options: { database: Database; logger: Logge
   };
   const stop = database.hints.on('key_invalid', end);
 
+  const watch = (id: string, listener: () => void): (() => void) => {
+    const listeners = watched.get(id) ?? new Set();
+    watched.set(id, listeners.add(listener));
+    schedule();
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && watched.get(id) === listeners) watched.delete(id);
+    };
+  };
+
   return {
-    on(keyId: string, listener: () => void): () => void {
-      const listeners = watched.get(keyId) ?? new Set();
-      watched.set(keyId, listeners.add(listener));
-      schedule();
+    on({ keyId, token }: Revocable, listener: () => void): () => void {
+      const forgetKey = watch(keyId, listener);
+      if (token === undefined) return forgetKey;
+      const forgetToken = watch(token.id, listener);
       return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0 && watched.get(keyId) === listeners) watched.delete(keyId);
+        forgetKey();
+        forgetToken();
       };
     },
     close(): void {

@@ -11,6 +11,7 @@ import { SCOPES } from '../contract/words.js';
 import type { Scope } from '../contract/words.js';
 import { ApiKey, Organization } from './access.entity.js';
 import type { ApiKeyRow } from './access.entity.js';
+import { END_TOKENS_OF } from './client-token.queries.js';
 import { checkKeyLimits } from './key-limits.js';
 import type { KeyLimits } from './key-limits.js';
 import { NOTIFY_CHANGED, NOTIFY_INVALID } from './key.queries.js';
@@ -138,6 +139,12 @@ const noKey = () => notFound('API key not found');
 
 const MAX_OVERLAP_SECONDS = 604_800;
 
+/** @throws ApiError invalid_request */
+function checkOverlap(seconds: number): void {
+  if (!Number.isInteger(seconds) || seconds < 0 || seconds > MAX_OVERLAP_SECONDS)
+    throw invalid(`overlapSeconds must be 0 to ${MAX_OVERLAP_SECONDS}`, 'overlapSeconds');
+}
+
 /** What `create` does, for use inside a transaction. */
 export async function insertKey(em: EntityManager, input: NewKey): Promise<KeyRecord & { key: string }> {
   check(input);
@@ -179,8 +186,7 @@ export function createKeyService({ database }: { database: Database }): KeyServi
       }),
     rotate: (id, overlapSeconds, orgId) =>
       database.allTenants(async (em) => {
-        if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > MAX_OVERLAP_SECONDS)
-          throw invalid(`overlapSeconds must be 0 to ${MAX_OVERLAP_SECONDS}`, 'overlapSeconds');
+        checkOverlap(overlapSeconds);
         const key = newKeyText();
         const where = { id, sessionId: null, revokedAt: null, ...(orgId === undefined ? {} : { orgId }) };
         const rotated = await em.nativeUpdate(ApiKey, where, {
@@ -191,6 +197,8 @@ export function createKeyService({ database }: { database: Database }): KeyServi
         });
         const row = rotated === 0 ? null : await em.findOne(ApiKey, where);
         if (row === null) throw noKey();
+        // Who has to change a key at once may have lost it, and whoever found it may have made tokens.
+        if (overlapSeconds === 0) await sqlOf(em).query(END_TOKENS_OF, [id]);
         await recordChange(em, changeOf(row, 'key_rotated', { after: { overlapSeconds } }));
         await sqlOf(em).query(overlapSeconds === 0 ? NOTIFY_INVALID : NOTIFY_CHANGED, [id]);
         return { ...toRecord(row), key };

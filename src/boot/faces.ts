@@ -41,6 +41,7 @@ import {
 import type { Closers } from './closers.js';
 import type { Foundation } from './foundation.js';
 import type { Cors } from './http/cors.js';
+import { upgradeCredential } from './http/access-token.js';
 import { createAddressLimit, type AddressLimit } from './http/address-limit.js';
 import { createClientAddress, type ClientAddress } from './http/client-address.js';
 import { clientOf, createHttpEdge, tagsHeaderOf } from './http/http-edge.js';
@@ -247,6 +248,7 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     clientOf,
     addressOf: clientAddress,
     tagsHeaderOf,
+    authorizationOf: upgradeCredential,
     addressRate: (request) => addressLimit.state(clientAddress(request)),
     awaitKey: (request, stream, drop) =>
       options.unauthenticatedConnections.enter(stream, { address: clientAddress(request), drop }),

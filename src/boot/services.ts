@@ -1,4 +1,5 @@
 import {
+  createClientTokenService,
   createKeyService,
   createMemberService,
   createOrganizationService,
@@ -121,6 +122,7 @@ function accessServices({ database, plans }: Foundation) {
     audit: createAuditLog({ database }),
     organizations: createOrganizationService({ database, plans }),
     keys: createKeyService({ database }),
+    clientTokens: createClientTokenService({ database }),
     team: createTeamService({ database, members: createMemberService({ database }) }),
     people: createPeopleService({ database }),
   };

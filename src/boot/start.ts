@@ -13,6 +13,7 @@ import { createDeliveryWorker, storeWebhookPlans } from '../webhooks/index.js';
 import { createClosers, type Closers } from './closers.js';
 import { openFaces, type Faces } from './faces.js';
 import { openFoundation, startRelay, type Foundation } from './foundation.js';
+import { takeAccessToken } from './http/access-token.js';
 import { createAccessLog } from './http/access-log.js';
 import { createCors } from './http/cors.js';
 import { createHealth } from './http/health.js';
@@ -206,6 +207,7 @@ async function serve(serving: Serving): Promise<Faces | null> {
   });
   const rateOf = (caller: Addressed): RateState | null => faces?.api.addressRate(caller) ?? null;
   const upgrade: Upgrade = (request, socket, head) => {
+    takeAccessToken(request);
     if (faces && !draining.aborted) return faces.ws.handleUpgrade(request, socket, head);
     const rate = rateOf(request);
     if (faces)

@@ -40,9 +40,13 @@ export const LIMITED_ENDPOINTS: readonly LimitedEndpoint[] = LIMITED_KINDS.map((
 export const endpointOf = (type: ModelType): LimitedEndpoint | undefined =>
   LIMITED_ENDPOINTS.find((name) => name === type);
 
-/** Scopes of keys (contract 2.14): one for each kind with a window, and those of all else. */
-export const SCOPES = [...LIMITED_ENDPOINTS, 'usage', 'jobs', 'agents', 'webhooks'] as const;
+/** Scopes of keys (contract 2.14): one for each kind with a window, those of all else, and `tokens` (beyond 14.1). */
+export const SCOPES = [...LIMITED_ENDPOINTS, 'usage', 'jobs', 'agents', 'webhooks', 'tokens'] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** What a client token can be bound to (beyond 14.1). */
+export const BOUND_KINDS = ['job', 'run', 'response', 'agent'] as const;
+export type BoundKind = (typeof BOUND_KINDS)[number];
 
 /** Roles of people in an organisation, strongest first (decisions 5). */
 export const MEMBER_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;

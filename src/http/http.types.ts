@@ -13,20 +13,29 @@ import type { RequestBody } from './request-body.js';
  */
 export type KeyReader = (request: IncomingMessage) => string | string[] | undefined;
 
+/** Where a caller may show who it is. */
+export interface AcceptedCredentials {
+  /**
+   * `keys` (default): a key in `Authorization`; `sessions`: also a signed-in browser's cookie, if there is no `Authorization` header (GraphQL
+   * only); or a function that reads the key from another place.
+   */
+  from?: 'keys' | 'sessions' | KeyReader | undefined;
+  /** Whether it is a GET whose answer is an event stream: it may show a client token in its query (beyond 14.1). Default false. */
+  isEventStream?: boolean;
+}
+
 /** What REST and GraphQL over HTTP share before and around an operation. boot/ makes it; both APIs use it. */
 export interface HttpEdge {
   /**
    * Step 1 of decisions 1: identifies the caller from the headers alone; synchronously where the key is cached. The call's signal fires when the
    * response closes before it has ended.
-   * @param accepts `keys`: a key in `Authorization`; `sessions`: also a signed-in browser's cookie, if there is no `Authorization` header
-   * (GraphQL only); or a function that reads the key from another place
    * @throws ApiError unauthorized, or rate_limited where the client's address has sent too many bad keys; for a session also not_found and
    * forbidden
    */
   open(
     request: IncomingMessage,
     response: ServerResponse,
-    accepts?: 'keys' | 'sessions' | KeyReader,
+    accepts?: AcceptedCredentials,
   ): Promise<CallContext> | CallContext;
   /** The request's body; `release` it when the request's work is over. */
   body(request: IncomingMessage, call: CallContext, rules?: BodyRules): RequestBody;

@@ -23,12 +23,18 @@ export function fingerprintOf(
   return hash.update(`${request.body.length}:`).update(request.body).digest();
 }
 
-/** The key under which a request is stored. A header cannot contain a line break, so a key with one cannot collide with a caller's key. */
+/**
+ * The key under which a request is stored. A header cannot contain a line break, so a key with one cannot collide with a caller's key. Client
+ * tokens of one object and one end user share their keys, so that a renewed token may retry, and no browser gets an answer that is another's.
+ */
 export function storedKey(
-  { key, sharesKey }: Pick<IdempotentRequest, 'key' | 'sharesKey'>,
+  { key, sharesKey, call: { principal } }: Pick<IdempotentRequest, 'key' | 'sharesKey' | 'call'>,
   fingerprint: Buffer,
 ): string {
-  return sharesKey === true ? `${key}\n${fingerprint.toString('base64url')}` : key;
+  const { token, stamps } = principal;
+  const owner =
+    token === undefined ? '' : `\n${JSON.stringify([token.bound?.id ?? null, stamps?.endUser ?? null])}`;
+  return sharesKey === true ? `${key}${owner}\n${fingerprint.toString('base64url')}` : key + owner;
 }
 
 export function inFlight(): ApiError {

@@ -162,6 +162,6 @@ export interface JobEvents {
    * @throws ApiError not_found `Job not found`; invalid_request for an `after` that is beyond the last event
    */
   progress(query: { orgId: string; jobId: string; after?: number }): Promise<AsyncIterableIterator<JobEvent>>;
-  /** All jobs' events of an organisation from now on. */
-  updates(query: { orgId: string; tool?: Tool }): AsyncIterableIterator<JobEvent>;
+  /** All jobs' events of an organisation from now on, or those of one job; null: of none. */
+  updates(query: { orgId: string; tool?: Tool; jobId?: string | null }): AsyncIterableIterator<JobEvent>;
 }

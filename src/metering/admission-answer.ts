@@ -16,6 +16,8 @@ interface EachJudged {
   c: number[];
   x: (number | null)[];
   y: (number | null)[];
+  /** Of a client token's own window. */
+  z: (number | null)[];
   g: number[];
   e: number[];
   b: number[];
@@ -49,11 +51,14 @@ function stateOf(rule: WindowUse['rule'], left: number, [gainsAt, now]: [number,
   };
 }
 
-function toRate(key: WindowState | null, endpoint: WindowState | null): RateState | null {
-  const tightest = tighter(key, endpoint);
+/** Of the key's window, the endpoint's and the client token's own. */
+type WindowStates = [key: WindowState | null, endpoint: WindowState | null, own: WindowState | null];
+
+function toRate([key, endpoint, own]: WindowStates): RateState | null {
+  const tightest = tighter(tighter(key, endpoint), own);
   if (tightest === null) return null;
   const { limit, remaining, reset } = tightest;
-  return { limit, remaining, reset, takenAt: Math.max(key?.now ?? 0, endpoint?.now ?? 0) };
+  return { limit, remaining, reset, takenAt: Math.max(key?.now ?? 0, endpoint?.now ?? 0, own?.now ?? 0) };
 }
 
 /** All requests were admitted: the place of each in its windows follows from their order. */
@@ -66,7 +71,7 @@ function decodeAll({ rows, windows }: AdmissionBatch, { w }: AllAdmitted): Admis
     return stateOf(use.rule, now, [w[i]?.[1] ?? 0, w[i]?.[2] ?? 0]);
   };
   return rows.map(({ item: { request }, profile, credits, tokens }) => {
-    const rate = toRate(take(profile.key), take(profile.endpoint));
+    const rate = toRate([take(profile.key), take(profile.endpoint), take(profile.own)]);
     const { operation } = request;
     if (operation === undefined) return { rate, reservation: null };
     const { id: operationId, price } = operation;
@@ -95,7 +100,7 @@ function exhausted(operation: OperationRequest | undefined, answer: EachJudged, 
   });
 }
 
-function limited(states: (WindowState | null)[], rate: RateState | null): ApiError {
+function limited(states: WindowStates, rate: RateState | null): ApiError {
   const waits = states.map((state) => (state?.remaining === 0 ? state.waitSeconds : 1));
   const error = new ApiError('rate_limited', 'Rate limit exceeded', { retryAfter: Math.max(...waits) });
   if (rate === null) return error;
@@ -113,8 +118,9 @@ function decodeEach({ rows }: AdmissionBatch, answer: EachJudged): Outcome[] {
     if (code === CODE.stale) return STALE;
     const key = state(profile.key, answer.x[i]);
     const endpoint = state(profile.endpoint, answer.y[i]);
-    const rate = toRate(key, endpoint);
-    if (code === CODE.limited) return limited([key, endpoint], rate);
+    const own = state(profile.own, answer.z[i]);
+    const rate = toRate([key, endpoint, own]);
+    if (code === CODE.limited) return limited([key, endpoint, own], rate);
     const { operation } = request;
     if (code === CODE.exhausted) return withRate(exhausted(operation, answer, i), rate);
     return { rate, reservation: operation === undefined ? null : reservationOf(operation, answer, i) };

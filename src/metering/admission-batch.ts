@@ -8,6 +8,8 @@ export interface AdmissionItem {
   request: AdmissionRequest;
   key: WindowRule | null;
   endpoint: WindowRule | null;
+  /** A client token's own window. */
+  own: WindowRule | null;
   /** The plan's allowance as SQL's array literal. */
   allowance: string;
 }
@@ -26,7 +28,7 @@ export interface Org {
   index: number;
 }
 
-/** A window and the slots that the batch takes in it. */
+/** A window, of a key or a client token, and the slots that the batch takes in it. */
 export interface WindowUse {
   caller: number;
   keyId: string;
@@ -41,6 +43,7 @@ export interface Profile {
   caller: Caller;
   key: WindowUse | null;
   endpoint: WindowUse | null;
+  own: WindowUse | null;
   org: Org | null;
   operation: OperationRequest | undefined;
   client: AdmissionRequest['client'];
@@ -83,6 +86,7 @@ class Gathering {
     const profile = this.profile(item);
     if (profile.key !== null) profile.key.wanted += 1;
     if (profile.endpoint !== null) profile.endpoint.wanted += 1;
+    if (profile.own !== null) profile.own.wanted += 1;
     const row: Row = { item, profile, credits: 0, tokens: 0 };
     if (operation === undefined || profile.org === null) return row;
     const { price } = operation;
@@ -109,8 +113,9 @@ class Gathering {
     if (profile === undefined) {
       profile = {
         caller,
-        key: this.window(caller, 'key', item.key),
-        endpoint: this.window(caller, endpoint ?? '', item.endpoint),
+        key: this.window(caller, { keyId: principal.keyId, name: 'key', rule: item.key }),
+        endpoint: this.window(caller, { keyId: principal.keyId, name: endpoint ?? '', rule: item.endpoint }),
+        own: this.window(caller, { keyId: principal.token?.id ?? '', name: 'key', rule: item.own }),
         org: operation === undefined ? null : this.org(item),
         operation,
         client,
@@ -128,9 +133,11 @@ class Gathering {
     return caller;
   }
 
-  private window(caller: Caller, name: string, rule: WindowRule | null): WindowUse | null {
+  private window(
+    caller: Caller,
+    { keyId, name, rule }: Pick<WindowUse, 'keyId' | 'name'> & { rule: WindowRule | null },
+  ): WindowUse | null {
     if (rule === null) return null;
-    const { keyId } = caller.principal;
     const id = `${keyId} ${name}`;
     let use = this.windows.get(id);
     if (use === undefined) {

@@ -41,6 +41,7 @@ const PROFILES = rowType<Profile>('admission_profile', {
   caller: integer(({ caller }) => caller.index),
   key_window: integer(({ key }) => key?.index ?? 0),
   endpoint_window: integer(({ endpoint }) => endpoint?.index ?? 0),
+  own_window: integer(({ own }) => own?.index ?? 0),
   org: integer(({ org }) => org?.index ?? 0),
   kind: text(({ operation }) => operation?.kind ?? null),
   model: text(({ operation }) => operation?.model ?? null),

@@ -9,7 +9,7 @@ import { allowanceOf } from './allowance.js';
 import { createCoalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
 import type { Admission, AdmissionRequest } from './metering.types.js';
-import { endpointRule, keyRule } from './rates.js';
+import { endpointRule, keyRule, ownRule } from './rates.js';
 
 export interface AdmissionOptions {
   plans: PlanCatalogue;
@@ -55,6 +55,7 @@ export function createAdmission({
   const itemOf = (request: AdmissionRequest): AdmissionItem => ({
     request,
     key: request.keyWindow ? keyRule(request.principal) : null,
+    own: request.keyWindow ? ownRule(request.principal) : null,
     endpoint: request.endpoint === undefined ? null : endpointRule(plans, request.endpoint),
     allowance: allowanceOf(request.principal.plan).literal,
   });

@@ -1,7 +1,8 @@
 import type { Principal } from '../access/access.types.js';
 import type { Database } from '../database/index.js';
 import type { RateState } from './metering.types.js';
-import { keyRule } from './rates.js';
+import { keyRule, ownRule, tighter } from './rates.js';
+import type { WindowRule } from './rates.js';
 import { PEEK } from './metering.queries.js';
 
 /** A caller does not wait longer for rate headers: while PostgreSQL is away the answer has none. */
@@ -19,13 +20,19 @@ interface Row {
 export function createRatePeek(
   database: Pick<Database, 'system'>,
 ): (principal: Principal) => Promise<RateState> {
-  return async (principal) => {
-    const { limit, lengthUs } = keyRule(principal);
-    const peek = database.system.query<Row>(PEEK, [principal.keyId, 'key', lengthUs]);
+  const look = async (id: string, { limit, lengthUs }: WindowRule): Promise<RateState> => {
+    const peek = database.system.query<Row>(PEEK, [id, 'key', lengthUs]);
     const [row] = await within(peek, TIMEOUT_MS);
     if (row === undefined) throw new Error('the clock answered nothing');
     const remaining = Math.min(limit, row.slots ?? limit);
     return { limit, remaining, reset: Math.ceil((row.gains_at ?? row.now) / 1_000_000) };
+  };
+  return async (principal) => {
+    const state = await look(principal.keyId, keyRule(principal));
+    const { token } = principal;
+    const own = ownRule(principal);
+    if (token === undefined || own === null) return state;
+    return tighter(state, await look(token.id, own)) ?? state;
   };
 }
 

@@ -44,6 +44,11 @@ export function keyRule({ rate }: Pick<Principal, 'rate'>): WindowRule {
   return ruleOf(rate, rate.burst, Math.round((rate.burst / rate.rpm) * 60_000_000));
 }
 
+/** The window that a client token has inside its maker's; null where it has none. */
+export function ownRule({ token }: Pick<Principal, 'token'>): WindowRule | null {
+  return token?.rate == null ? null : keyRule({ rate: token.rate });
+}
+
 export function endpointRule(plans: PlanCatalogue, endpoint: LimitedEndpoint): WindowRule {
   const window = plans.endpointLimits[endpoint];
   return ruleOf(window, window.limit, window.windowSeconds * 1_000_000);

@@ -9,4 +9,6 @@ export async function returnSlots(
 ): Promise<void> {
   const names = [...(endpoint === undefined ? [] : [endpoint]), ...(keyWindow ? ['key'] : [])].toSorted();
   if (names.length > 0) await database.system.query(RETURN_SLOTS, [principal.keyId, names, takenAt]);
+  if (keyWindow && principal.token?.rate != null)
+    await database.system.query(RETURN_SLOTS, [principal.token.id, ['key'], takenAt]);
 }

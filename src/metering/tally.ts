@@ -56,6 +56,7 @@ export class OperationTally {
   private answered: Model | null = null;
   private last: Model | null = null;
   private firstTokenMs: number | null = null;
+  private legsOf: ((whole: TokenClasses) => readonly Attempted[]) | null = null;
 
   /** @param admittedMs when the operation was admitted, in Unix milliseconds: the prices of that time hold */
   constructor(private readonly admittedMs = Date.now()) {}
@@ -66,9 +67,16 @@ export class OperationTally {
   }
 
   /** The model whose answer the caller gets, also where it broke off. */
-  answers({ model, ...used }: Attempted): void {
-    this.answered = model;
-    this.add({ model, ...used });
+  answers(attempt: Attempted): void {
+    this.answered = attempt.model;
+    const legs = attempt.tokens == null ? undefined : this.legsOf?.(attempt.tokens);
+    this.legsOf = null;
+    for (const leg of legs ?? [attempt]) this.add(leg);
+  }
+
+  /** The answer under way comes from several upstreams, one after the other. @param legsOf what each used, of the whole answer's tokens */
+  joins(legsOf: (whole: TokenClasses) => readonly Attempted[]): void {
+    this.legsOf = legsOf;
   }
 
   /** An attempt that the caller got nothing of: costed where its upstream told its usage. */

@@ -77,6 +77,7 @@ function configuredModel(entry: ConfiguredModel, known: Model | undefined): Mode
       modelId: entry.upstreamId,
       outputCap: entry.outputCap,
       allowedParameters: entry.allowedParameters,
+      prefill: entry.prefill,
     },
     maxDurationSeconds: entry.maxDurationSeconds ?? base.maxDurationSeconds,
     cost: entry.cost === undefined ? base.cost : priceVersions(entry.cost, UNDATED),
@@ -90,13 +91,15 @@ function switchedOn(model: Model, natives: readonly NativeModels[]): Model {
   if (native === undefined) return model;
   const { providerId, outputCap, aliases, allowedParameters } = native;
   const modelId = aliases[model.id] ?? model.id.slice(model.provider.length + 1);
-  return { ...model, available: true, upstream: { providerId, modelId, outputCap, allowedParameters } };
+  const upstream = { providerId, modelId, outputCap, allowedParameters, prefill: false };
+  return { ...model, available: true, upstream };
 }
 
 interface Snapshot {
   models: Map<string, Model>;
   defaults: Map<ModelType, Model>;
   fallbacks: Map<string, Model[]>;
+  continueStreams: boolean;
   aliases: Aliases;
   /** Ids of available models by what stands after their last slash; null where several end alike. */
   lastParts: Map<string, string | null>;
@@ -133,7 +136,8 @@ function snapshotOf(settings: ProviderSettings, known: Model[], sandbox: Model[]
   if (faults.length > 0) throw new ProvidersFileError(faults);
   for (const [type, model] of defaults) defaults.set(type, models.get(model.id) as Model);
   const chosen = new Set(Object.keys(settings.defaults) as ModelType[]);
-  return { models, defaults, fallbacks, aliases, lastParts: lastPartsOf(models), chosen };
+  const { continueStreams = false } = settings;
+  return { models, defaults, fallbacks, continueStreams, aliases, lastParts: lastPartsOf(models), chosen };
 }
 
 function lastPartsOf(models: ReadonlyMap<string, Model>): Map<string, string | null> {
@@ -188,6 +192,7 @@ function builtIn(): { known: Model[]; sandbox: Model[] } {
       modelId: row.id,
       outputCap: 'max_tokens' as const,
       allowedParameters: [],
+      prefill: false,
     },
   }));
   return { known: rows.map((row) => baseModel(row, { created, priced })), sandbox };
@@ -249,6 +254,12 @@ class Catalogue implements ModelCatalogue {
 
   fallbacks(id: string): Model[] {
     return this.snapshot.fallbacks.get(id) ?? [];
+  }
+
+  continuations(id: string): Model[] {
+    return this.snapshot.continueStreams
+      ? this.fallbacks(id).filter(({ upstream }) => upstream?.prefill)
+      : [];
   }
 
   private defaultOf(type: ModelType, operation: string | undefined): Model {

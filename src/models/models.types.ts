@@ -46,6 +46,8 @@ export interface ModelUpstream {
   outputCap: 'max_tokens' | 'max_completion_tokens';
   /** Fields of a chat request that the operator lets through to it, besides those of the contract. */
   allowedParameters: readonly string[];
+  /** Whether it goes on with an answer whose beginning is the last message (beyond 12.5). */
+  prefill: boolean;
 }
 
 export interface ModelCatalogue {
@@ -70,4 +72,6 @@ export interface ModelCatalogue {
    */
   resolve(type: ModelType | ModelType[], id: string | null | undefined, operation?: string): Model;
   fallbacks(id: string): Model[];
+  /** Of its fallbacks those that may go on with a stream of it that broke in the middle: none unless `continueStreams` is set (beyond 12.6). */
+  continuations(id: string): Model[];
 }

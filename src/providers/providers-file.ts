@@ -163,6 +163,7 @@ const model = z
     maxDurationSeconds: z.number().positive().optional(),
     cost: cost.optional(),
     allowedParameters: allowedParameters.optional(),
+    prefill: z.boolean().optional(),
     omit: omit.optional(),
     ...fieldsOfEntry,
   })
@@ -177,6 +178,10 @@ const model = z
   .refine((entry) => entry.type === 'chat' || entry.allowedParameters === undefined, {
     message: 'is only for chat models',
     path: ['allowedParameters'],
+  })
+  .refine((entry) => entry.type === 'chat' || entry.prefill === undefined, {
+    message: 'belongs to chat models',
+    path: ['prefill'],
   });
 
 const provider = z.strictObject({
@@ -226,6 +231,7 @@ const file = z.strictObject({
   defaults: z.partialRecord(z.enum(MODEL_TYPES), modelId).default({}),
   fallbacks: z.record(modelId, z.array(modelId).max(10)).default({}),
   aliases: z.record(alias, modelId).default({}),
+  continueStreams: z.boolean().default(false),
   sandbox: z.boolean().default(true),
 });
 
@@ -272,6 +278,7 @@ function configured(entry: FileEntry): ConfiguredModel[] {
       modalities: item.modalities,
       maxDurationSeconds: item.maxDurationSeconds,
       cost: item.cost,
+      prefill: item.prefill ?? false,
       allowedParameters: [...allowed, ...(item.allowedParameters ?? [])],
       price: item.price
         ? {
@@ -397,9 +404,10 @@ export function parseProvidersFile(
     throw new ProvidersFileError(faults);
   }
   faults.push(...duplicates(result.data));
-  const { sandbox, defaults, fallbacks, aliases } = result.data;
+  const { sandbox, defaults, fallbacks, continueStreams, aliases } = result.data;
   const upstreams = result.data.providers.map((item) => upstreamOf(item, { env, faults }));
   if (faults.length > 0) throw new ProvidersFileError(faults);
-  const settings = { sandbox, models: configured(result.data), defaults, fallbacks, aliases };
+  const models = configured(result.data);
+  const settings = { sandbox, models, defaults, fallbacks, continueStreams, aliases };
   return withEnvironment({ settings, upstreams }, env);
 }

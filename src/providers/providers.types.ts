@@ -208,6 +208,8 @@ export interface ConfiguredModel {
   cost: readonly PriceEntry[] | undefined;
   /** Further fields of chat requests that are sent to it: those of its own entry and of its provider's. */
   allowedParameters: readonly string[];
+  /** Whether it goes on with an answer whose beginning is the last message. */
+  prefill: boolean;
 }
 
 /** The models in PROVIDERS_FILE, after the substitution of `${NAME}`. */
@@ -218,6 +220,8 @@ export interface ProviderSettings {
   defaults: Partial<Record<ModelType, string>>;
   /** Model id → ids to try in order when it fails. */
   fallbacks: Record<string, string[]>;
+  /** Whether fallbacks with `prefill` go on with streams that break in the middle. Default false. */
+  continueStreams?: boolean;
   /** Further names of models; a name that ends in `*` matches all names with that prefix. Default none. */
   aliases?: Readonly<Record<string, string>>;
   /** Known models that native upstreams switch on. Default none. */

@@ -275,7 +275,7 @@ export class Connection implements ProtocolSocket {
     this.#tagsHeader = told('x-tags') ?? this.#tagsHeader;
     const principal = await this.#authenticate(CloseCode.Forbidden, 'Forbidden');
     if (!principal || this.#isClosed() || !this.#takePlace(principal)) return false;
-    this.#forgetKey = this.dependencies.authenticator.onInvalidated(principal.keyId, () =>
+    this.#forgetKey = this.dependencies.authenticator.onInvalidated(principal, () =>
       this.close(CloseCode.Unauthorized, 'Unauthorized'),
     );
     this.dependencies.keyShown();

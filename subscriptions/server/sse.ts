@@ -41,7 +41,10 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
     let call: CallContext | null = null;
     let body: RequestBody | null = null;
     try {
-      call = await edge.open(request, response, 'sessions');
+      call = await edge.open(request, response, {
+        from: 'sessions',
+        isEventStream: request.method === 'GET',
+      });
       body = edge.body(request, call);
       const operation = await readOperation(request, body);
       await stream({ request: operation, response, call, holding: body.holding });

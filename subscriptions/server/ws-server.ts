@@ -23,6 +23,8 @@ export interface GraphqlWsDependencies extends Omit<
   allowsOrigin(origin: string, request: IncomingMessage): boolean;
   /** The session of a signed-in browser, where the page is this installation's own (beyond 14.2). */
   sessionOf(request: IncomingMessage): string | undefined;
+  /** Its credential as an `Authorization` header has it; the upgrade may show a client token in its query (beyond 14.1). */
+  authorizationOf(request: IncomingMessage): string | undefined;
   clientOf(request: IncomingMessage): ClientInfo;
   /** The client's address as TRUST_PROXY has it. */
   addressOf(request: IncomingMessage): string;
@@ -75,7 +77,8 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
     for (const connection of [...connections.values()]) connection.check(performance.now(), stallTimeoutMs);
   }, CHECK_INTERVAL_MS).unref();
   const accept = (socket: WebSocket, stream: Duplex, request: IncomingMessage) => {
-    const { authorization, traceparent } = request.headers;
+    const { traceparent } = request.headers;
+    const authorization = dependencies.authorizationOf(request);
     const origin = {
       authorization,
       session: dependencies.sessionOf(request),

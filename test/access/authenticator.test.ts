@@ -121,9 +121,9 @@ test('open connections hear of a revocation and of an expiry on another process'
   const revoked = await newKey();
   const expiring = await newKey(new Date(Date.now() + 200));
   const heard: string[] = [];
-  there.onInvalidated(revoked.id, () => heard.push('revoked'));
-  there.onInvalidated(expiring.id, () => heard.push('expired'));
-  const stop = there.onInvalidated(revoked.id, () => heard.push('stopped listening'));
+  there.onInvalidated({ keyId: revoked.id }, () => heard.push('revoked'));
+  there.onInvalidated({ keyId: expiring.id }, () => heard.push('expired'));
+  const stop = there.onInvalidated({ keyId: revoked.id }, () => heard.push('stopped listening'));
   stop();
   await keys.revoke(revoked.id);
   await expect.poll(() => heard.toSorted(), { timeout: 3000 }).toEqual(['expired', 'revoked']);
@@ -132,7 +132,7 @@ test('open connections hear of a revocation and of an expiry on another process'
 test('a revocation that no push announced is still heard by open connections', async () => {
   const { id } = await newKey();
   let heard = false;
-  here.onInvalidated(id, () => (heard = true));
+  here.onInvalidated({ keyId: id }, () => (heard = true));
   await db.database.system.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id]);
   await expect.poll(() => heard, { timeout: 3000 }).toBe(true);
 });

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inParallel, seededRandom } from '../support/wait.js';
@@ -17,7 +18,10 @@ let upstream: Server;
 let cluster: Cluster;
 beforeAll(async () => {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    request.resume();
+    const { messages } = (await json(request)) as { messages: { role: string; content: string }[] };
+    const last = messages.at(-1);
+    // It goes on with an answer that it is given the beginning of.
+    const begun = last?.role === 'assistant' ? last.content.split(' ').length - 1 : 0;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const most = random() < 1 / CUT ? Math.floor(random() * WORDS.length) : WORDS.length;
     const chunk = (delta: object, reason: string | null = null) => {
@@ -26,7 +30,7 @@ beforeAll(async () => {
         `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`,
       );
     };
-    for (const content of WORDS.slice(0, most)) {
+    for (const content of WORDS.slice(begun, most)) {
       chunk({ content });
       await sleep(20);
     }
@@ -45,9 +49,17 @@ beforeAll(async () => {
         baseUrl: `http://127.0.0.1:${port}/v1`,
         apiKey: 'k',
         retry: { retries: 0 },
-        models: [{ id: 'acme/chat', type: 'chat', tier: 'basic', upstreamId: 'm' }],
+        models: ['plain', 'chat', 'spare'].map((name) => ({
+          id: `acme/${name}`,
+          type: 'chat',
+          tier: 'basic',
+          upstreamId: name,
+          prefill: name !== 'plain',
+        })),
       },
     ],
+    fallbacks: { 'acme/chat': ['acme/spare'] },
+    continueStreams: true,
   };
   cluster = await startCluster([{ role: 'api' }, { role: 'api' }, { role: 'worker' }, { role: 'worker' }], {
     providers,
@@ -72,8 +84,9 @@ const anApi = () => {
   return apis[random() < 0.5 ? 0 : 1]!;
 };
 
-async function start(key: string, name: string): Promise<string> {
-  const document = `mutation ($key: String) { startResponse(input: { model: "acme/chat", input: "Count" }, idempotencyKey: $key) { id } }`;
+/** @param model `acme/chat` goes on with what was delivered, `acme/plain` does not */
+async function start(key: string, { name, model }: { name: string; model: string }): Promise<string> {
+  const document = `mutation ($key: String) { startResponse(input: { model: "${model}", input: "Count" }, idempotencyKey: $key) { id } }`;
   for (;;) {
     const answer = await anApi()
       .graphql<{ startResponse: { id: string } }>(document, { key, variables: { key: name } })
@@ -145,14 +158,15 @@ test(`${ANSWERS} answers whose readers, processes and upstreams are killed have 
   let done = false;
   const killing = kill(() => done);
   await inParallel(Array.from({ length: ANSWERS }), 24, async (_, nth) => {
-    const id = await start(key, `answer ${nth}`);
+    const model = nth % 2 === 0 ? 'acme/chat' : 'acme/plain';
+    const id = await start(key, { name: `answer ${nth}`, model });
     if (random() < 0.05)
       void anApi()
         .graphql('mutation ($id: ID!) { cancelResponse(id: $id) { id } }', { key, variables: { id } })
         .catch(() => undefined);
     const events = await follow(key, id);
     const end = events.at(-1)!.type;
-    ends[end] = (ends[end] ?? 0) + 1;
+    ends[`${model} ${end}`] = (ends[`${model} ${end}`] ?? 0) + 1;
     const said = events
       .map(({ type, delta }) => (type === 'response.output_text.delta' ? delta : ''))
       .join('');

@@ -15,9 +15,9 @@ CREATE TYPE admission_window AS (key_id text, name text, caller int, grain int, 
 CREATE TYPE admission_org AS (id text, version bigint, allowance bigint[], wanted bigint[]);
 
 -- `multiplier` is that of a token price. A fixed price has 0 there, its amounts in `fixed`, and in `buckets` the order
--- in which they are looked at.
+-- in which they are looked at. `own_window` is that of a client token, inside its maker's `key_window`.
 CREATE TYPE admission_profile AS (
-  caller int, key_window int, endpoint_window int, org int, kind text, model text, multiplier bigint, fixed bigint[], buckets int[],
+  caller int, key_window int, endpoint_window int, own_window int, org int, kind text, model text, multiplier bigint, fixed bigint[], buckets int[],
   service_client text, client_name text, user_agent text
 );
 

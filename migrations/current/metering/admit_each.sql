@@ -1,6 +1,6 @@
 -- Goes through the requests of a batch in order. Answers columns by request: c 0 admitted, 1 invalid key, 2 expired
--- key, 3 stale copy, 4 window full, 5 bucket exhausted, 6 the operation exists (its amounts stand in d); x, y slots
--- left of the two windows; g credits reserved; e tokens covered; b the exhausted bucket, m what is left of it; and by
+-- key, 3 stale copy, 4 window full, 5 bucket exhausted, 6 the operation exists (its amounts stand in d); x, y, z slots
+-- left of the three windows; g credits reserved; e tokens covered; b the exhausted bucket, m what is left of it; and by
 -- window: t when it gains a slot, n the time then (microseconds).
 CREATE OR REPLACE FUNCTION penstock_admit_each(
   p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[],
@@ -31,6 +31,7 @@ DECLARE
   codes int[] := array_fill(0, ARRAY[size]);
   left_x int[] := codes;
   left_y int[] := codes;
+  left_z int[] := codes;
   given_credits bigint[] := array_fill(0::bigint, ARRAY[size]);
   given_tokens bigint[] := given_credits;
   covered bigint[] := given_credits;
@@ -41,6 +42,7 @@ DECLARE
   state int;
   x int;
   y int;
+  z int;
   base int;
   need bigint;
   cover bigint;
@@ -105,10 +107,12 @@ BEGIN
     CONTINUE WHEN codes[i] IN (1, 2, 3);
     x := f.key_window;
     y := f.endpoint_window;
-    IF x > 0 AND w_slots[x] <= 0 OR y > 0 AND w_slots[y] <= 0 THEN
+    z := f.own_window;
+    IF x > 0 AND w_slots[x] <= 0 OR y > 0 AND w_slots[y] <= 0 OR z > 0 AND w_slots[z] <= 0 THEN
       codes[i] := 4;
       left_x[i] := w_slots[x];
       left_y[i] := w_slots[y];
+      left_z[i] := w_slots[z];
       CONTINUE;
     END IF;
     IF x > 0 THEN
@@ -120,6 +124,11 @@ BEGIN
       w_slots[y] := w_slots[y] - 1;
       w_taken[y] := w_taken[y] + 1;
       left_y[i] := w_slots[y];
+    END IF;
+    IF z > 0 THEN
+      w_slots[z] := w_slots[z] - 1;
+      w_taken[z] := w_taken[z] + 1;
+      left_z[i] := w_slots[z];
     END IF;
     CONTINUE WHEN codes[i] = 6 OR q.operation_id IS NULL;
     base := (f.org - 1) * width;
@@ -186,6 +195,6 @@ BEGIN
       w_now[i] := r.now_us;
     END IF;
   END LOOP;
-  RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'g', given_credits, 'e', covered, 'b', short_bucket, 'm', short_left,
+  RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'z', left_z, 'g', given_credits, 'e', covered, 'b', short_bucket, 'm', short_left,
     't', w_gains, 'n', w_now, 'd', known);
 END $$;

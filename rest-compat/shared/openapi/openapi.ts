@@ -20,6 +20,7 @@ const TAGS: Record<string, string> = {
   Agents: 'Agents, their runs and their knowledge.',
   Jobs: 'Asynchronous work: list, follow, cancel.',
   Webhooks: 'Signed notifications: registrations and deliveries.',
+  'Client tokens': 'Credentials that a browser may hold.',
   Quota: "What is left of the organisation's plan.",
   Models: 'The catalogue.',
 };

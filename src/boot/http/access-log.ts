@@ -1,11 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import type { Principal } from '../../access/access.types.js';
 import { observed } from './observed-request.js';
 
 /** One line for each request: who, what, how long; never a key, a query or a body. */
 export interface AccessLog {
   watch(request: IncomingMessage, response: ServerResponse): void;
 }
+
+const callerOf = ({ orgId, keyId, token }: Principal) => ({
+  orgId,
+  keyId,
+  ...(token === undefined ? {} : { clientTokenId: token.id }),
+});
 
 export function createAccessLog(logger: Logger): AccessLog {
   const write = (request: IncomingMessage, response: ServerResponse, startedAt: number) => {
@@ -17,7 +24,7 @@ export function createAccessLog(logger: Logger): AccessLog {
         path: pathOf(request.url ?? ''),
         status: response.statusCode,
         ms: Math.round((performance.now() - startedAt) * 10) / 10,
-        ...(call ? { orgId: call.principal.orgId, keyId: call.principal.keyId } : {}),
+        ...(call ? callerOf(call.principal) : {}),
         ...(response.writableFinished ? {} : { gone: true }),
       },
       'request',
@@ -32,8 +39,8 @@ export function createAccessLog(logger: Logger): AccessLog {
   };
 }
 
-/** Secrets that callers put into a path by mistake: an API key, or a webhook's secret. */
-const SECRETS = /(sk|whsec)_[0-9a-f]{8,}/gi;
+/** Secrets that callers put into a path by mistake: an API key, a client token, or a webhook's secret. */
+const SECRETS = /(sk|whsec|ct)_[0-9a-f]{8,}/gi;
 /** The prefix of a key may be hidden by a second escaping or by other characters before it; its hexadecimal digits still show it. */
 const LONG_HEX = /[0-9a-f]{32,}/gi;
 const ESCAPED_ASCII = /%([0-7][0-9a-f])/gi;
@@ -60,6 +67,6 @@ function withoutEscapedSecrets(path: string): string {
 /** A quick check for a secret's prefix: almost no path has one, and the regular expression reads every character. */
 function mayHoldSecret(path: string): boolean {
   for (let at = path.indexOf('_'); at !== -1; at = path.indexOf('_', at + 1))
-    if ('kKcC'.includes(path.charAt(at - 1))) return true;
+    if ('kKcCtT'.includes(path.charAt(at - 1))) return true;
   return false;
 }

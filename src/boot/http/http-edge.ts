@@ -14,6 +14,7 @@ import type { RateState } from '../../metering/metering.types.js';
 import { currentTraceparent } from '../../telemetry/index.js';
 import type { BrowserSessions } from '../../sign-in/index.js';
 import type { ClientInfo } from '../../contract/words.js';
+import { withAccessToken } from './access-token.js';
 import type { AddressLimit } from './address-limit.js';
 import type { ClientAddress } from './client-address.js';
 import { observed } from './observed-request.js';
@@ -23,7 +24,7 @@ const MAX_CLIENT_LENGTH = 200;
 /** A caller's own request id is used if it is short and has only these characters. */
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:+/=@-]{0,127}$/;
 /** A request id is logged, so one that contains a secret is not used. */
-const SECRET = /(sk|whsec)_[0-9a-f]{8}/i;
+const SECRET = /(sk|whsec|ct)_[0-9a-f]{8}/i;
 
 export interface HttpEdgeDependencies {
   authenticator: Authenticator;
@@ -53,11 +54,11 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
     return refused.refusal;
   };
   return {
-    open(request, response, accepts = 'keys') {
+    open(request, response, { from = 'keys', isEventStream = false } = {}) {
       const opened = (principal: Principal): HttpCall => {
         const own = observed(request);
         const call = new HttpCall(principal, own.requestId, { request, response, clientAddress });
-        guardStream(principal.keyId, response);
+        guardStream(principal, response);
         own.call = call;
         return call;
       };
@@ -65,9 +66,10 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
         throw refusalOf(request, error);
       };
       try {
-        const authorization = typeof accepts === 'function' ? accepts(request) : authorizationOf(request);
+        const sent = typeof from === 'function' ? from(request) : authorizationOf(request);
+        const authorization = isEventStream ? withAccessToken(request, sent) : sent;
         const session =
-          accepts === 'sessions' && authorization === undefined && request.headers.cookie !== undefined
+          from === 'sessions' && authorization === undefined && request.headers.cookie !== undefined
             ? dependencies.sessions.read(request)
             : undefined;
         const principal = dependencies.authenticator.recognize(authorization, session);

@@ -12,6 +12,8 @@ export class ObservedRequest extends IncomingMessage {
   pattern: string | null = null;
   /** The value of `X-Request-Id`. */
   requestId = '';
+  /** What stood in its query as `access_token`; it was taken out of the URL. Null: none. */
+  accessToken: string | null = null;
   /** Its caller, once known. */
   call: CallContext | null = null;
 }

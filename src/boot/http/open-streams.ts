@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Authenticator } from '../../access/access.types.js';
+import type { Authenticator, Revocable } from '../../access/access.types.js';
 import { SlotList } from '../../collections/slot-list.js';
 
 /**
@@ -13,29 +13,30 @@ interface Watched {
   forget(): void;
 }
 
-/** Ends the event streams of a key when the key becomes invalid (decisions 5). Answers that are not streams may finish. */
+/** Ends the event streams of a key or a client token when it becomes invalid (decisions 5). Answers that are not streams may finish. */
 export function createStreamGuard(
   authenticator: Pick<Authenticator, 'onInvalidated'>,
-): (keyId: string, response: ServerResponse) => void {
-  const byKey = new Map<string, Watched>();
-  const watch = (keyId: string): Watched => {
+): (caller: Revocable, response: ServerResponse) => void {
+  const byId = new Map<string, Watched>();
+  const watch = (caller: Revocable, id: string): Watched => {
     const responses = new SlotList<ServerResponse>();
     const end = (): void => {
       for (const response of [...responses]) if (isStream(response)) response.destroy();
       if (responses.size > 0) setTimeout(end, LOOK_MS).unref();
     };
-    const watched = { responses, forget: authenticator.onInvalidated(keyId, end) };
-    byKey.set(keyId, watched);
+    const watched = { responses, forget: authenticator.onInvalidated(caller, end) };
+    byId.set(id, watched);
     return watched;
   };
-  return (keyId, response) => {
-    const watched = byKey.get(keyId) ?? watch(keyId);
+  return (caller, response) => {
+    const id = caller.token?.id ?? caller.keyId;
+    const watched = byId.get(id) ?? watch(caller, id);
     const place = watched.responses.insert(response);
     response.on('close', () => {
       watched.responses.remove(place);
       if (watched.responses.size > 0) return;
       watched.forget();
-      if (byKey.get(keyId) === watched) byKey.delete(keyId);
+      if (byId.get(id) === watched) byId.delete(id);
     });
   };
 }

@@ -11,6 +11,7 @@ import { createProxyTrust, type Addressed } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { Health } from './health.js';
 import { addCommonHeaders, requestIdOf } from './http-edge.js';
+import { takeAccessToken } from './access-token.js';
 import { observed } from './observed-request.js';
 import type { Route } from './protocol-events.js';
 
@@ -57,6 +58,7 @@ export function createRouter(options: RouterOptions): Route {
     app.use(pages.router);
   }
   return (request, response) => {
+    takeAccessToken(request);
     request.url = plainUrl(request.url ?? '/');
     app(request as Request, response as Response, (error?: unknown) => {
       const table = isUndecodable(error) ? restOf(api, request) : undefined;

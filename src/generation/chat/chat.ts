@@ -9,6 +9,7 @@ import { chargedBefore, keeperOf } from './made.js';
 import type { KeepMade } from './made.js';
 import { stoppingFault } from './callers.js';
 import type { ChatCaller } from './callers.js';
+import { continuable, takenOver } from './continued.js';
 import { createChatEngine, upstreamCall } from './engine.js';
 import type { ChatEngine, ChatOptions } from './engine.js';
 import { openAnswer } from './open.js';
@@ -108,15 +109,33 @@ async function finished(
 
 const STREAMED: Work<OpenAnswer, ChatStream> = {
   attempt: openAnswer,
-  receive({ settlement, options: { tokenizer } }, live, { value, model }) {
+  receive(parts, live, answered) {
     live.chat.tally.began();
-    return { chunks: new ChatStreamReader({ ...live, ...value, model, settlement, tokenizer }) };
+    return streamOf(parts, live, { ...answered, value: continuable(parts, live, answered) });
   },
 };
+
+function streamOf(
+  { settlement, options: { tokenizer } }: ChatEngine,
+  live: Live,
+  { value, model }: Answered<OpenAnswer>,
+): ChatStream {
+  return { chunks: new ChatStreamReader({ ...live, ...value, model, settlement, tokenizer }) };
+}
 
 /** The answer of an admitted call as it comes. @throws ApiError; the call is settled then */
 export const openStream = (parts: ChatEngine, live: Live): Promise<ChatStream> =>
   routed(parts, live, STREAMED);
+
+/** An answer that another process began, from its first chunk. @returns null where nothing goes on with what was delivered */
+export async function resumeStream(
+  parts: ChatEngine,
+  live: Live,
+  delivered: readonly [string, ...string[]],
+): Promise<ChatStream | null> {
+  const answered = await takenOver(parts, live, delivered);
+  return answered && streamOf(parts, live, answered);
+}
 
 async function stream(parts: ChatEngine, call: CallContext, body: Body): Promise<ChatStream> {
   const keepMade = keeperOf(call, body);

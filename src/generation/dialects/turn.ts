@@ -24,6 +24,7 @@ import { stoppingFault } from '../chat/callers.js';
 import type { ChatCaller } from '../chat/callers.js';
 import { upstreamCall } from '../chat/engine.js';
 import type { ChatEngine } from '../chat/engine.js';
+import { continuable, takenOver } from '../chat/continued.js';
 import { endingOf } from '../chat/settlement.js';
 import { openAnswer } from '../chat/open.js';
 import type { OpenAnswer } from '../chat/open.js';
@@ -174,13 +175,22 @@ export class Turn {
   stream(): Promise<StreamedRound> {
     return this.routed<StreamedRound>(async (provider, model) => {
       const call = this.nativeCall(provider, model);
-      const found: StreamedRound =
-        call === null
-          ? { model, native: null, chat: await openAnswer(chatOf(provider), this.chatCall(model)) }
-          : { model, native: await openEvents(provider, this.request.native, call), chat: null };
+      if (call !== null) {
+        const native = await openEvents(provider, this.request.native, call);
+        this.chat.tally.began();
+        return { model, native, chat: null };
+      }
+      const value = await openAnswer(chatOf(provider), this.chatCall(model));
       this.chat.tally.began();
-      return found;
+      return { model, native: null, chat: continuable(this.engine, this, { value, model }) };
     });
+  }
+
+  /** The rest of an answer of which another process delivered a text. @returns null where nothing goes on with it */
+  async takeOver(text: string): Promise<StreamedRound | null> {
+    const delivered = { choices: [{ index: 0, delta: { content: text }, finish_reason: null }] };
+    const found = await takenOver(this.engine, this, [JSON.stringify(delivered)]);
+    return found && { model: found.model, native: null, chat: found.value };
   }
 
   /** Goes on with more messages, after a round that cost so much. @throws ApiError; the caller settles the call then */

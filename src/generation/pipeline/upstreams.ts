@@ -25,6 +25,8 @@ export interface Upstreams {
    * @throws UpstreamError the last failure
    */
   ask<T>(model: Model, asking: Asking, attempt: Attempt<T>): Promise<Answered<T>>;
+  /** Tries these models, each with its provider's repetitions; those that refuse the request are skipped. @throws UpstreamError the last failure */
+  goOn<T>(models: readonly Model[], asking: Asking, attempt: Attempt<T>): Promise<Answered<T>>;
 }
 
 export interface Asking {
@@ -57,20 +59,20 @@ function isRefusedElsewhere(error: unknown, { isFallback }: { isFallback: boolea
   return isFallback && error instanceof UpstreamError && error.fault === 'rejected';
 }
 
+/** An attempt that failed, of so many before it at the same provider. */
+interface Tried {
+  target: Model;
+  provider: Provider;
+  tries: number;
+  signal: LightAbortSignal;
+}
+
 const unknownProvider = (): UpstreamError =>
   new UpstreamError('No provider for this model', { status: null, retryable: false });
 
 export function createUpstreams({ models, providers, logger }: UpstreamsOptions): Upstreams {
   /** Waits before another attempt. @throws the error, where there is none */
-  async function again(
-    error: unknown,
-    {
-      target,
-      provider,
-      tries,
-      signal,
-    }: { target: Model; provider: Provider; tries: number; signal: LightAbortSignal },
-  ): Promise<void> {
+  async function again(error: unknown, { target, provider, tries, signal }: Tried): Promise<void> {
     if (!mayGoOn(error)) throw error;
     const isWorthIt = error.options.retryable && tries < provider.retry.retries;
     logger.warn(
@@ -88,36 +90,41 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
     await backOff(error.options.retryAfterMs ?? delay, signal);
   }
 
-  return {
-    async ask(model, { signal, tally }, attempt) {
-      let last: UpstreamError | null = null;
-      for (const target of [model, ...models.fallbacks(model.id)]) {
-        try {
-          for (let tries = 0; ; tries++) {
-            // Looked up each time, because a reload may have replaced the provider.
-            const provider = providers.find(target.upstream?.providerId ?? '');
-            if (!provider) throw unknownProvider();
-            try {
-              return { value: await attempt(provider, target), model: target };
-            } catch (error) {
-              tally.failed(target, error);
-              await again(error, { target, provider, tries, signal });
-            }
+  async function goOn<T>(
+    targets: readonly Model[],
+    { signal, tally, asked }: Asking & { asked?: Model },
+    attempt: Attempt<T>,
+  ): Promise<Answered<T>> {
+    let last: UpstreamError | null = null;
+    for (const target of targets) {
+      try {
+        for (let tries = 0; ; tries++) {
+          // Looked up each time, because a reload may have replaced the provider.
+          const provider = providers.find(target.upstream?.providerId ?? '');
+          if (!provider) throw unknownProvider();
+          try {
+            return { value: await attempt(provider, target), model: target };
+          } catch (error) {
+            tally.failed(target, error);
+            await again(error, { target, provider, tries, signal });
           }
-        } catch (error) {
-          if (isRefusedElsewhere(error, { isFallback: target !== model })) {
-            logger.warn(
-              { model: target.id, reason: (error as Error).message },
-              'a fallback model was skipped',
-            );
-            continue;
-          }
-          if (!mayGoOn(error)) throw error;
-          last = error;
         }
+      } catch (error) {
+        if (isRefusedElsewhere(error, { isFallback: target !== asked })) {
+          logger.warn({ model: target.id, reason: (error as Error).message }, 'a fallback model was skipped');
+          continue;
+        }
+        if (!mayGoOn(error)) throw error;
+        last = error;
       }
-      throw last ?? unknownProvider();
-    },
+    }
+    throw last ?? unknownProvider();
+  }
+
+  return {
+    ask: (model, asking, attempt) =>
+      goOn([model, ...models.fallbacks(model.id)], { ...asking, asked: model }, attempt),
+    goOn,
   };
 }
 

@@ -31,14 +31,18 @@ export interface ItemOutputOptions extends Sealing {
   custom: ReadonlySet<string>;
   /** The function that stands for web search. */
   search: string | null;
+  /** Of its first message, where another process began it. */
+  messageId?: string | undefined;
 }
 
 /** Writes a chat's deltas as the items of a response. */
 export class ItemOutput extends ChatOutput {
   private open: OpenText | null = null;
+  private messageId: string | undefined;
 
   constructor(private readonly options: ItemOutputOptions) {
     super(options, new ItemCalls(options));
+    this.messageId = options.messageId;
   }
 
   plain(literal: string): boolean {
@@ -97,7 +101,8 @@ export class ItemOutput extends ChatOutput {
 
   private openMessage(kind: 'text' | 'refusal'): OpenText {
     const { log, items } = this.options;
-    const id = itemId('message');
+    const id = this.messageId ?? itemId('message');
+    this.messageId = undefined;
     const item: ResponseOutputMessage = {
       id,
       type: 'message',

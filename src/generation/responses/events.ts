@@ -14,6 +14,12 @@ export class EventLog {
   /** @param sequence the number of its next event */
   constructor(private sequence = 0) {}
 
+  /** Forgets what is ready: it was told before. @param sequence the number of the next event */
+  rewind(sequence: number): void {
+    this.ready.length = 0;
+    this.sequence = sequence;
+  }
+
   push(event: NewEvent): void {
     const { type, ...rest } = event;
     this.ready.push(JSON.stringify({ type, sequence_number: this.sequence++, ...rest }));

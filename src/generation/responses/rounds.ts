@@ -28,6 +28,8 @@ interface RoundOptions {
   model: Model;
   /** A text that was delivered, as JSON. */
   deliver(literal: string): void;
+  /** Of its first message, where another process began it. */
+  messageId?: string | undefined;
 }
 
 /** What the reason of a chat's end means for a response. */
@@ -52,7 +54,7 @@ function itemsAgain(items: readonly Fields[], searches: readonly AskedCall[]): F
 }
 
 /** A round of a chat as items, with its seals. */
-function chatForm({ work, log, model, deliver }: RoundOptions): ChatForm<ItemOutput, ResponseEnd> {
+function chatForm({ work, log, model, deliver, messageId }: RoundOptions): ChatForm<ItemOutput, ResponseEnd> {
   const { items, search } = work;
   const { custom } = work.prepared.tools;
   const before = items.length;
@@ -60,7 +62,8 @@ function chatForm({ work, log, model, deliver }: RoundOptions): ChatForm<ItemOut
     model,
     deliver,
     keepsTexts: false,
-    output: (message) => new ItemOutput({ log, items, custom, search, ...work.sealing(model, message) }),
+    output: (message) =>
+      new ItemOutput({ log, items, custom, search, messageId, ...work.sealing(model, message) }),
     end(output, { reason, reported }) {
       const ended = endedOf(reason);
       output.end(ended.status === 'completed' ? 'completed' : 'incomplete');

@@ -52,9 +52,10 @@ export class ResponseForm implements StreamForm<ResponseEnd> {
     this.log.push({ type: 'response.in_progress', response: this.begun as never });
   }
 
-  roundOf(found: StreamedRound, deliver: (literal: string) => void): Round<ResponseEnd> {
+  /** @param messageId of its first message, where another process began it */
+  roundOf(found: StreamedRound, deliver: (literal: string) => void, messageId?: string): Round<ResponseEnd> {
     const { work, log } = this;
-    return streamedRound(found, { work, log, deliver });
+    return streamedRound(found, { work, log, deliver, messageId });
   }
 
   async nextRound(end: ResponseEnd, cost: Tokens): Promise<void> {

@@ -1,6 +1,6 @@
 import type { CallContext } from '../../../metering/call-context.js';
 import { isFields, MergedMessage } from '../../../providers/index.js';
-import { openStream } from '../../chat/chat.js';
+import { openStream, resumeStream } from '../../chat/chat.js';
 import type { ChatEngine } from '../../chat/engine.js';
 import { tokenRate } from '../../chat/usage.js';
 import type { Tokens } from '../../chat/usage.js';
@@ -25,12 +25,21 @@ export interface ChatAnswering {
   leave(): void;
 }
 
-/** @throws ApiError */
+/** What comes behind the first so many. */
+async function* behind(chunks: AsyncIterable<string>, count: number): AsyncGenerator<string> {
+  let seen = 0;
+  for await (const chunk of chunks) if (++seen > count) yield chunk;
+}
+
+/**
+ * @param begun chunks that were delivered before: the answer goes on behind them
+ * @returns null where nothing goes on with them. @throws ApiError
+ */
 export async function answerChat(
   given: ChatEngine,
   call: CallContext,
-  { held, body }: { held: HeldChat; body: Fields },
-): Promise<ChatAnswering> {
+  { held, body, begun }: { held: HeldChat; body: Fields; begun: readonly string[] },
+): Promise<ChatAnswering | null> {
   const { metering } = given.options;
   let charge: ChatCharge | null = null;
   const engine = unsettled(given);
@@ -46,8 +55,16 @@ export async function answerChat(
   const caller = engine.callers.enter(call);
   const leave = () => caller.leave();
   try {
-    const { chunks } = await openStream({ ...engine, settlement }, { chat, caller, keepMade: null });
-    return { chunks, charge: () => charge, leave };
+    const parts = { ...engine, settlement };
+    const live = { chat, caller, keepMade: null };
+    const [first, ...rest] = begun;
+    if (first === undefined)
+      return { chunks: (await openStream(parts, live)).chunks, charge: () => charge, leave };
+    const resumed = await resumeStream(parts, live, [first, ...rest]);
+    if (resumed !== null)
+      return { chunks: behind(resumed.chunks, begun.length), charge: () => charge, leave };
+    leave();
+    return null;
   } catch (error) {
     leave();
     throw error;

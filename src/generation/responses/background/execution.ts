@@ -20,6 +20,7 @@ import type { Tokens } from '../../chat/usage.js';
 import type { Fields } from '../../dialects/checks.js';
 import { goesOn } from '../../dialects/rounds.js';
 import type { Round } from '../../dialects/rounds.js';
+import type { StreamedRound } from '../../dialects/turn.js';
 import { EventLog } from '../events.js';
 import { endedResponse, TokenDetails } from '../object.js';
 import type { ResponseObject } from '../object.js';
@@ -30,7 +31,7 @@ import { EventBatches, ResponseLost } from './batches.js';
 import type { EndedResponse, ResponseWriter, WorkRow } from './moves.queries.js';
 import { answerChat, replayedChat } from './chat-answer.js';
 import type { ChatCharge } from './chat-answer.js';
-import { replayed } from './replay.js';
+import { openMessage, replayed } from './replay.js';
 import type { Replayed } from './replay.js';
 
 /** What a worker is told of a response's call. */
@@ -124,29 +125,30 @@ export class ResponseExecution implements LeasedWork {
     }
   }
 
-  /** One that another worker began to answer is not begun again: its reader has a part of another text (beyond 12.5). */
+  /** One that another worker began to answer is not begun again: its reader has a part of a text, with which a model goes on, or nobody (beyond 12.5). */
   private async begin(): Promise<void> {
     const { row } = this;
     if (row.cancelling) return await this.endBroken({ status: 'cancelled', message: null });
     const isChat = row.kind === 'chat';
-    if (row.sequence > (isChat ? 0 : PREAMBLE)) {
-      const { output } = this.replay(await this.parts.events(row));
-      if (output.length > 0) return await this.endBroken({ status: 'failed', message: 'Interrupted' });
-    }
-    await (isChat ? this.answerChat() : this.answer());
+    const told = row.sequence > (isChat ? 0 : PREAMBLE) ? await this.parts.events(row) : [];
+    const begun = this.replay(told).output.length > 0 ? told : [];
+    const isAnswered = await (isChat ? this.answerChat(begun) : this.answer(begun));
+    if (!isAnswered) await this.endBroken({ status: 'failed', message: 'Interrupted' });
   }
 
   private replay(events: readonly string[]): Replayed {
     return this.row.kind === 'chat' ? replayedChat(events, 'incomplete') : replayed(events);
   }
 
-  private async answerChat(): Promise<void> {
+  /** @param begun chunks that another worker delivered. @returns false where nothing goes on with them */
+  private async answerChat(begun: readonly string[]): Promise<boolean> {
     const { row, batches, parts } = this;
     const call = callOf(row, await parts.callerOf(row.key_id), this.abort.signal);
     const { body } = JSON.parse(row.request) as BackgroundRequest;
     const held = heldOf(row, call);
     this.tally = held.tally;
-    const answer = await answerChat(parts.engine, call, { held, body });
+    const answer = await answerChat(parts.engine, call, { held, body, begun });
+    if (answer === null) return false;
     // Its stream tells the tally all that it costs.
     this.isTallied = true;
     const last: string[] = [];
@@ -163,6 +165,7 @@ export class ResponseExecution implements LeasedWork {
     if (this.why !== null || charge === null) throw new Stopped();
     await batches.flush();
     await this.finishChat(last, charge);
+    return true;
   }
 
   /** The last chunks, and after them the response's own end, which a chat's reader is not shown. */
@@ -191,18 +194,28 @@ export class ResponseExecution implements LeasedWork {
     });
   }
 
-  private async answer(): Promise<void> {
+  /** @param begun events that another worker wrote. @returns false where nothing goes on with them */
+  private async answer(begun: readonly string[]): Promise<boolean> {
     const { row, log, batches } = this;
+    const message = begun.length === 0 ? undefined : openMessage(begun);
+    if (message === null) return false;
     const call = callOf(row, await this.parts.callerOf(row.key_id), this.abort.signal);
     const work = await this.parts.resume(call, row);
     this.work = work;
     this.tally = work.turn.chat.tally;
-    const first = await work.turn.stream();
+    const first = await (message === undefined ? work.turn.stream() : work.turn.takeOver(message.text));
+    if (first === null) return false;
     const form = new ResponseForm(work, first, log);
     if (row.sequence === PREAMBLE) form.beginWork();
     const { delivered } = this;
-    const roundOf = (found: typeof first) => form.roundOf(found, (literal) => delivered.push(literal));
+    const roundOf = (found: StreamedRound) =>
+      form.roundOf(found, (literal) => delivered.push(literal), message?.id);
     let round = roundOf(first);
+    if (message !== undefined) {
+      // The text that was delivered: its events are written.
+      await round.step();
+      log.rewind(row.sequence);
+    }
     for (;;) {
       this.round = round;
       this.isTallied = false;
@@ -212,7 +225,10 @@ export class ResponseExecution implements LeasedWork {
       work.addUsage(end.reported);
       const cost = await costOf(work, end, delivered);
       this.tallyRound(round, tokenClasses(cost, end.reported));
-      if (!goesOn(end, work.rounds)) return await this.finish(form, { end, model: round.model, cost });
+      if (!goesOn(end, work.rounds)) {
+        await this.finish(form, { end, model: round.model, cost });
+        return true;
+      }
       await form.nextRound(end, cost);
       delivered.length = 0;
       round = roundOf(await work.turn.stream());

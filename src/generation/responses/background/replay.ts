@@ -27,6 +27,22 @@ function add(target: unknown, field: string, text: string): void {
   if (isFields(target)) target[field] = `${String(target[field] ?? '')}${text}`;
 }
 
+/** The one message that is being written, where the events told of nothing else; null where they did. */
+export function openMessage(events: readonly string[]): { id: string; text: string } | null {
+  const { output } = replayed(events);
+  const [item] = output;
+  if (
+    item === undefined ||
+    output.length > 1 ||
+    item['type'] !== 'message' ||
+    item['status'] !== 'incomplete'
+  )
+    return null;
+  const [part, ...others] = listIn(item, 'content');
+  if (!isFields(part) || part['type'] !== 'output_text' || others.length > 0) return null;
+  return { id: String(item['id']), text: String(part['text']) };
+}
+
 /** Puts an answer together from its events, as far as they go. */
 export function replayed(events: readonly string[]): Replayed {
   const items: Fields[] = [];
