@@ -17,7 +17,11 @@ import { createProgressReporter } from './progress.js';
 import type { ProgressReporter } from './progress.js';
 import { RunningJob } from './running-job.js';
 
-/** Claims jobs and runs their handlers, up to its concurrency for each tool plus the reserved permits for other organisations. */
+/**
+ * Claims jobs and runs their handlers, up to its concurrency for each tool plus the reserved permits for other organisations. Its loop is not that of
+ * `lease.worker.ts`: a job needs a permit of its tool, starts before its claim is committed, and is requeued before its handler has ended. One loop for
+ * both would have a branch for each of these.
+ */
 export interface JobWorker {
   readonly id: string;
   /** Number of running jobs. */

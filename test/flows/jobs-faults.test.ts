@@ -1,45 +1,22 @@
 import { bareOutcome } from '../../src/metering/index.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createJobWorker } from '../../src/jobs/index.js';
-import type { JobHandler, JobWorker, JobWorkerOptions } from '../../src/jobs/index.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { JobWorkerOptions } from '../../src/jobs/index.js';
 import { ApiError } from '../../src/contract/errors.js';
 import { createCompletion } from '../../src/jobs/moves/complete.queries.js';
 import { failJob } from '../../src/jobs/moves/finish.queries.js';
 import { requeueJobs, sweepJobs } from '../../src/jobs/moves/requeue.queries.js';
 import { renewLeases } from '../../src/jobs/moves/leases.queries.js';
 import { writeProgress } from '../../src/jobs/moves/running.queries.js';
-import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
-import { claimImages, createJobBench, NO_FILES, handlerOf, imageOutcome } from '../support/jobs.js';
+import { claimImages, handlerOf, imageOutcome, useJobBench } from '../support/jobs.js';
 import type { JobBench } from '../support/jobs.js';
 import { eventually, inParallel, seededRandom } from '../support/wait.js';
 
 let test: TestDatabase;
 let bench: JobBench;
-const workers: JobWorker[] = [];
-const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' });
-
-beforeAll(async () => {
-  test = await createTestDatabase();
-  bench = createJobBench(test.database);
-});
-afterEach(async () => {
-  await Promise.all(workers.splice(0).map((worker) => worker.stop({ graceMs: 0 })));
-});
-afterAll(async () => {
-  bench.jobs.close();
-  await test.close();
-});
-
-function startWorker(handlers: JobHandler[], options: Partial<JobWorkerOptions> = {}): JobWorker {
-  const worker = createJobWorker({ database: test.database, handlers, files: NO_FILES, logger, ...options });
-  workers.push(worker);
-  worker.start();
-  return worker;
-}
+const startWorker = useJobBench((made) => ({ test, bench } = made));
 
 const sql = () => test.database.system;
 

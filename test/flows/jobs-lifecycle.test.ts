@@ -1,40 +1,18 @@
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/contract/errors.js';
 import type { EventEnvelope } from '../../src/events/index.js';
 import { newId } from '../../src/contract/ids.js';
-import { createJobRetention, createJobWorker, JOB_TRANSITIONS } from '../../src/jobs/index.js';
-import type { JobHandler, JobWorker, JobWorkerOptions } from '../../src/jobs/index.js';
+import { createJobRetention, JOB_TRANSITIONS } from '../../src/jobs/index.js';
 import type { JobStatus } from '../../src/contract/words.js';
-import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
-import { createJobBench, NO_FILES, handlerOf, imageOutcome } from '../support/jobs.js';
+import { handlerOf, imageOutcome, useJobBench } from '../support/jobs.js';
 import type { JobBench } from '../support/jobs.js';
 import { eventually } from '../support/wait.js';
 
 let test: TestDatabase;
 let bench: JobBench;
-const workers: JobWorker[] = [];
-const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' });
-
-beforeAll(async () => {
-  test = await createTestDatabase();
-  bench = createJobBench(test.database);
-});
-afterEach(async () => {
-  await Promise.all(workers.splice(0).map((worker) => worker.stop({ graceMs: 0 })));
-});
-afterAll(async () => {
-  bench.jobs.close();
-  await test.close();
-});
-
-function startWorker(handlers: JobHandler[], options: Partial<JobWorkerOptions> = {}): JobWorker {
-  const worker = createJobWorker({ database: test.database, handlers, files: NO_FILES, logger, ...options });
-  workers.push(worker);
-  worker.start();
-  return worker;
-}
+const startWorker = useJobBench((made) => ({ test, bench } = made));
 
 async function messagesOf(topic: string, needle: string): Promise<EventEnvelope[]> {
   const rows = await test.database.system.query<{ event: EventEnvelope }>(
@@ -321,7 +299,7 @@ describe('retention', () => {
     const retention = createJobRetention({
       database: test.database,
       retentionDays: 30,
-      logger,
+      logger: pino({ level: 'silent' }),
       async removeFiles(_, ids) {
         removed.push(...ids);
       },

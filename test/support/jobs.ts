@@ -1,12 +1,22 @@
 import type { Principal } from '../../src/access/access.types.js';
 import type { Database } from '../../src/database/index.js';
 import { newId } from '../../src/contract/ids.js';
-import { createJobService } from '../../src/jobs/index.js';
-import type { JobHandler, JobOutcome, JobService, NewJob } from '../../src/jobs/index.js';
+import { createJobService, createJobWorker } from '../../src/jobs/index.js';
+import type {
+  JobHandler,
+  JobOutcome,
+  JobService,
+  JobWorker,
+  JobWorkerOptions,
+  NewJob,
+} from '../../src/jobs/index.js';
 import type { Tool } from '../../src/contract/words.js';
 import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import { takeJobs } from '../../src/jobs/moves/claim.queries.js';
 import type { ClaimedJob } from '../../src/jobs/moves/claim.queries.js';
+import { createTestDatabase } from './database.js';
+import type { TestDatabase } from './database.js';
 
 /** Hundredths: 100 credits, and plenty of everything else. */
 const ALLOWANCE = Array.from({ length: 9 }, () => 100_000_000);
@@ -124,4 +134,41 @@ export async function claimImages(
   } finally {
     await connection.close();
   }
+}
+
+/**
+ * A database with a job bench for the calling file. Workers that a test starts are stopped after it.
+ * @returns starts a worker with these handlers
+ */
+export function useJobBench(
+  made: (parts: { test: TestDatabase; bench: JobBench }) => void,
+): (handlers: JobHandler[], options?: Partial<JobWorkerOptions>) => JobWorker {
+  let test: TestDatabase;
+  let bench: JobBench;
+  const workers: JobWorker[] = [];
+  const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' });
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    bench = createJobBench(test.database);
+    made({ test, bench });
+  });
+  afterEach(async () => {
+    await Promise.all(workers.splice(0).map((worker) => worker.stop({ graceMs: 0 })));
+  });
+  afterAll(async () => {
+    bench.jobs.close();
+    await test.close();
+  });
+  return (handlers, options = {}) => {
+    const worker = createJobWorker({
+      database: test.database,
+      handlers,
+      files: NO_FILES,
+      logger,
+      ...options,
+    });
+    workers.push(worker);
+    worker.start();
+    return worker;
+  };
 }
