@@ -29,7 +29,11 @@ export function addBudgetCommands(program: Command): void {
     .requiredOption('--limit <amount>', 'USD, or units of the bucket')
     .requiredOption('--period <period>', 'total, day, week or month')
     .option('--soft', 'sends events when the limit is reached, but refuses no call')
-    .option('--thresholds <list>', 'fractions of the limit at which an event is sent, separated by commas; default 0.5,0.8,1', parseNumbers)
+    .option(
+      '--thresholds <list>',
+      'fractions of the limit at which an event is sent, separated by commas; default 0.5,0.8,1',
+      parseNumbers,
+    )
     .action(async ({ org, soft, ...input }: CreateOptions) => {
       const withSession = await session();
       print(
