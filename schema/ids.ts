@@ -7,8 +7,8 @@ export const MAX_ID_LENGTH = 255;
 type Arguments = Record<string, unknown>;
 
 /**
- * What is longer than any id is none, and need not be carried to the database to learn it, once for each field that refers to it: it is
- * cut, and answered as every unknown id, in its field's own order of checks. (What `_entities` refers to is looked at there.)
+ * An id longer than 255 characters cannot exist. So that it is not sent to the database by each field that refers to it, it is cut here and then
+ * answered like every unknown id, in its field's own order of checks. (`_entities` checks its references itself.)
  */
 export function cutIds({
   args,

@@ -28,7 +28,7 @@ function readAmount(value: unknown): string | number {
   return value;
 }
 
-/** What is counted in USD is a text, as all money is; what is counted in a bucket is a number, as all of its amounts are. */
+/** An amount in USD is a string, like all money; an amount of a bucket is a number, like all of its amounts. */
 export const BudgetAmount = new GraphQLScalarType<string | number, string | number>({
   name: 'BudgetAmount',
   description:

@@ -38,7 +38,7 @@ export interface RestOptions {
   guard(field: GraphQLField<unknown, object>, context: object): void | Promise<void>;
   /** Steps 4 and 5 of a root field, for faults that are told before it runs: every window's slot, then the plan. @throws ApiError rate_limited, plan_required, model_not_allowed, model_tier_not_allowed */
   takeSlots(field: GraphQLField<unknown, object>, request: Pick<RestRequest, 'call' | 'body'>): Promise<void>;
-  /** Who writes the JSON text of an operation's answer. */
+  /** The methods that write the JSON text of an operation's answer. */
   write: Record<WrittenOperation, (call: Call, body: Record<string, unknown>) => Promise<{ text: string }>>;
   /** Escape hatch of speech: a stored file's bytes by its signed URL. */
   readFile(call: Call, url: string): Promise<Buffer>;

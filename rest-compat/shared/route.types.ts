@@ -62,7 +62,7 @@ export interface EventWriter {
   fault(error: ApiError): string;
 }
 
-/** What is at hand where an answer is written. */
+/** The parts that the code which writes an answer can use. */
 export interface Carried {
   /** The bytes of a file of the caller's organisation by its signed URL. */
   readFile(url: string): Promise<Buffer>;

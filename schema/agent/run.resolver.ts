@@ -106,7 +106,7 @@ export class AgentRunResolver {
     return services.files.sign(run.orgId, run.output, run.createdAt);
   }
 
-  /** Those that the run had: an event's run has none that came after the event. */
+  /** The steps that the run had at that time: the run of an event has no later steps. */
   @FieldResolver()
   async steps(@Root() run: AgentRun, @Ctx() { services, call }: GraphqlContext): Promise<RunStep[]> {
     const steps = await loadSteps(services.agentRuns, call, run);

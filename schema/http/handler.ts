@@ -47,7 +47,7 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
     try {
       call = await edge.open(request, response, { from: 'sessions' });
       body = edge.body(request, call);
-      // What is streamed is all that is kept of the request: the stream may stay open for days.
+      // Only what the stream needs is kept of the request, because the stream may stay open for days.
       const streamed = await serve({ request, response, call, body });
       if (streamed) await options.stream({ request: streamed, response, call, holding: body.holding });
     } catch (fault) {

@@ -114,7 +114,7 @@ export interface AgentService {
   ): Promise<Page<Agent>>;
   /** The organisation's own, a template, or a public one. @throws ApiError not_found `Agent not found` */
   get(principal: Principal, id: string): Promise<Agent>;
-  /** Those of many that {@link get} would find, in one read. */
+  /** Reads many at once; ids that {@link get} would not find are left out. */
   getMany(principal: Principal, ids: string[]): Promise<Agent[]>;
   update(principal: Principal, id: string, body: Record<string, unknown>): Promise<Agent>;
   delete(principal: Principal, id: string): Promise<void>;
@@ -131,7 +131,7 @@ export interface AgentRunService {
   ): Promise<Page<AgentRun>>;
   /** @throws ApiError not_found `Run not found`; its steps by `steps` */
   get(principal: Principal, agentId: string | null, runId: string): Promise<AgentRun>;
-  /** Those of many that {@link get} would find, in one read. */
+  /** Reads many at once; ids that {@link get} would not find are left out. */
   getMany(principal: Principal, runIds: string[]): Promise<AgentRun[]>;
   /** The steps of each run in order, of many runs in one read; a run without steps has an empty list. */
   stepsOf(orgId: string, runIds: string[]): Promise<Map<string, RunStep[]>>;

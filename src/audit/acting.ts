@@ -14,5 +14,5 @@ export function actAs<T>(acting: Acting, work: () => T): T {
   return context.run(acting, work);
 }
 
-/** Who acts now; Penstock itself where nobody asked. */
+/** The actor of the current work; Penstock itself if no caller asked for it. */
 export const currentlyActing = (): Acting => context.getStore() ?? SYSTEM;

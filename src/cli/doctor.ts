@@ -88,7 +88,7 @@ async function lookAtModels(config: Config, logger: Logger): Promise<string> {
   }
 }
 
-/** Those of PROVIDERS_FILE and those that the environment's keys switch on. */
+/** Checks the upstreams of PROVIDERS_FILE and those that a key in the environment enables. */
 async function upstreamChecks(config: Config): Promise<Check[]> {
   try {
     const { upstreams } = await readProvidersFile({ file: config.providersFile, env: config.variables });

@@ -1,6 +1,6 @@
 /**
- * Tells that a caller has gone: as much of an `AbortSignal` as the hot path needs. A real one is two maps and a class of listeners, and what
- * listens to it outlives minor collections; most calls end without anybody having gone.
+ * Signals that a caller has left: the part of an `AbortSignal` that the hot path needs. A real one consists of two maps and a class of listeners, and
+ * its listeners outlive minor collections, although most calls end without an abort.
  */
 export interface LightAbortSignal {
   readonly aborted: boolean;
@@ -8,7 +8,7 @@ export interface LightAbortSignal {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** A real `AbortSignal` that fires with it, for the platform and libraries. */
+/** A real `AbortSignal` that fires at the same time, for the platform and for libraries. */
 export function abortSignalOf(gone: LightAbortSignal): AbortSignal {
   if (gone instanceof AbortSignal) return gone;
   const controller = new AbortController();

@@ -1,7 +1,7 @@
 /**
- * What is open now, where thousands come and go in a second. A `Set` or `Map` would do, but in V8 each outgrown table of theirs points to
- * its successor: one old table, dead or not, keeps all later ones alive through every minor collection, and what they held. Here a place
- * is given back and used again.
+ * The things that are open now, when thousands come and go in a second. A `Set` or `Map` would do the same, but in V8 each outgrown table of
+ * theirs points to its successor: one old table, even if it is dead, keeps all later tables and their contents alive through every minor
+ * collection. Here a place is returned and used again.
  */
 export class SlotList<Item> {
   private readonly places: (Item | undefined)[] = [];

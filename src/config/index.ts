@@ -110,7 +110,7 @@ const integer = (min: number, max: number, fallback: number) =>
 const url = (protocols: string[], what: string) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), what);
 
-/** What is put behind it must be its path. */
+/** Whether a path can be appended to the address. */
 const baseUrl = (value: string): boolean => {
   const { username, password } = new URL(value);
   return username === '' && password === '' && !/[?#]/.test(value);

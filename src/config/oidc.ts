@@ -42,7 +42,7 @@ export const OIDC_FIELDS = {
 
 type OidcEnvironment = { [Name in keyof typeof OIDC_FIELDS]?: string | undefined };
 
-/** What is missing beside what is there. */
+/** Settings that are missing although others of the group are set. */
 export function oidcFaults(env: OidcEnvironment): string[] {
   if (env.OIDC_ISSUER !== undefined)
     return env.OIDC_CLIENT_ID === undefined ? ['OIDC_ISSUER: needs OIDC_CLIENT_ID with it'] : [];

@@ -192,7 +192,7 @@ function isForgotten(one: Awaited, said: Backends): boolean {
   return false;
 }
 
-/** Those that are not at work, by their process numbers. */
+/** The backends that are not working, by process number. */
 type Backends = ReadonlyMap<number, 'gone' | 'idle'>;
 
 /**

@@ -5,7 +5,7 @@ import type { Config } from '../config/index.js';
 import type { Database, Sql } from './database.types.js';
 import { InstallationEntity } from './installation.entity.js';
 
-/** What is one for all processes of an installation (decisions 9). */
+/** The values that all processes of an installation share (decisions 9). */
 export interface Installation {
   /** Also stands in the file store; a process whose store lacks it refuses to start. */
   id: string;

@@ -12,16 +12,16 @@ import type { NameResolver } from './names.js';
 import { OwnConnections } from './own-connections.js';
 import { parseOutboundUrl } from './url-form.js';
 
-/** Addresses that are judged once, and how long they may be. */
+/** How many addresses are remembered with the result of their check, and the maximum length of one. */
 const REMEMBERED = 1000;
-/** Connections to one origin that quick answers share. */
+/** Shared connections to one origin. */
 const CONNECTIONS = 32;
-/** Who waits longer than that for one of them gets one of his own: slow answers to others must not use up his time. */
+/** A caller that waits longer than this for a shared connection gets one of its own, so that slow answers to others do not use up its time. */
 const ALTERNATIVE_AFTER_MS = 100;
 const DEFAULT_HEADERS_TIMEOUT_MS = 10_000;
 const DEFAULT_TOTAL_TIMEOUT_MS = 30_000;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Never repeated to another origin than the one they were meant for. */
+/** Headers that a redirect to another origin must not get. */
 const SECRET_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
 export interface EgressOptions {

@@ -3,7 +3,7 @@ import { fetch } from 'undici';
 import { createOperatorAgent } from './guarded-agent.js';
 
 const TRIES = 3;
-/** What is stored was made, and paid, already: it is worth some ten seconds of waiting. */
+/** The file has been made and paid for, so waiting about ten seconds for it is worthwhile. */
 const TRIES_TO_STORE = 6;
 const FIRST_WAIT_MS = 200;
 const HEADERS_TIMEOUT_MS = 30_000;

@@ -6,7 +6,7 @@ import type { HintChannel, Hints } from '../database/hints.types.js';
 import { FairSemaphore } from '../processes/index.js';
 import type { Permit } from '../processes/index.js';
 
-/** The right to write: it holds while the row's worker and fence are these. */
+/** The right to write a row: valid while the row has this worker and this fence. */
 export interface Hold {
   workerId: string;
   orgId: string;
@@ -14,45 +14,45 @@ export interface Hold {
   fence: number;
 }
 
-/** Something in a worker's hands, from its claim to its end or its hand-over. */
+/** Work that a worker has claimed, until it ends or is returned to the queue. */
 export interface LeasedWork {
   readonly hold: Hold;
-  /** Resolves when nothing of it is under way any more: `left` where it goes on elsewhere. Never rejects. */
+  /** Resolves when nothing of it runs any more; `left` if another worker is to continue it. Never rejects. */
   readonly ended: Promise<'done' | 'left'>;
-  /** Whether it waits without its permit. */
+  /** Whether it waits and has released its permit meanwhile. */
   readonly rests: boolean;
-  /** The worker stops soon. */
+  /** Called when the worker stops soon. */
   drain(): void;
-  /** It was cancelled. */
+  /** Called when the work was cancelled. */
   cancel(): void;
-  /** It is not this worker's any more, or has no time left. */
+  /** Called when the worker has lost the lease, or has no time left. */
   stop(): void;
 }
 
 export interface Claiming {
   workerId: string;
-  /** Places for everybody, and beyond them for organisations of whom none is in work. */
+  /** Free permits: `free` for every organisation, `reserve` for organisations that have nothing in progress. */
   room: { free: number; reserve: number };
-  /** What is in the worker's hands without a place: it does not count as being in work. */
+  /** Ids of the worker's work that waits without a permit. It does not count as in progress. */
   resting: string[];
   leaseMs: number;
 }
 
-/** How one kind of work is taken, kept and given back. */
+/** How one kind of work is claimed, kept and returned. */
 export interface LeaseMoves<Row> {
   claim(claiming: Claiming): Promise<Row[]>;
-  /** @returns the ids that are still the worker's */
+  /** @returns the ids that the worker still holds */
   renew(workerId: string, options: { holds: Hold[]; leaseMs: number }): Promise<Set<string>>;
   requeue(workerId: string, holds: Hold[]): Promise<void>;
-  /** Looks after what was lost with its worker. @returns whether anything waits */
+  /** Frees or ends the work of lost workers. @returns whether any work waits */
   sweep(): Promise<boolean>;
 }
 
 export interface LeaseWorker {
-  /** How much is in hand. */
+  /** How many pieces of work it holds. */
   readonly size: number;
   start(): void;
-  /** What is in hand may end for `graceMs`; what then has not goes on elsewhere. */
+  /** Stops. Work in progress may end for up to `graceMs`; the rest is returned to other workers. */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export interface LeaseTimes {
 }
 
 export interface LeaseWorkerOptions<Row extends { org_id: string }> extends LeaseTimes {
-  /** As the log names it: `a run`, `runs`. */
+  /** The log's words for the work: `a run`, `runs`. */
   noun: { one: string; many: string };
   hints: Pick<Hints, 'on'>;
   pending: HintChannel;
@@ -77,18 +77,18 @@ export interface LeaseWorkerOptions<Row extends { org_id: string }> extends Leas
 }
 
 const GRACE_MS = 25_000;
-/** Who heard nothing of the database for this long does not judge leases before their holders had as long to renew them. */
+/** After the database was silent for this long, a worker waits as long again before it takes over leases: their holders renew them first. */
 const HEARTBEAT_TIMEOUT_MS = 10_000;
-/** How much of one organisation may wait without a permit. All of it is held in memory. */
+/** The maximum of one organisation's work that waits without a permit, all of which is in memory. */
 const MAX_RESTING_PER_ORG = 32;
 const GIVE_BACK_RETRY_MS = 300;
 
-/** The database was away for longer than a call waits. */
+/** Whether an error means that the database was away for longer than a call waits. */
 export function isDatabaseAway(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'unavailable';
 }
 
-/** Takes work under leases, in fair shares of organisations, and keeps the leases while it is worked on. */
+/** Claims work under leases, in fair shares between organisations, and renews the leases while the work runs. */
 export function createLeaseWorker<Row extends { org_id: string }>(
   options: LeaseWorkerOptions<Row>,
 ): LeaseWorker {
@@ -106,7 +106,7 @@ class Worker<Row extends { org_id: string }> implements LeaseWorker {
   private claiming: Promise<void> | null = null;
   private wanted = false;
   private renewedAt = 0;
-  /** When the database last answered, and until when leases that ran out meanwhile are not judged. */
+  /** When the database last answered, and the time before which no expired lease is taken over. */
   private heardAt = performance.now();
   private judgesFrom = 0;
 
@@ -160,7 +160,7 @@ class Worker<Row extends { org_id: string }> implements LeaseWorker {
     if (this.stopping || this.claiming) return;
     this.claiming = this.claim().finally(() => {
       this.claiming = null;
-      // A hint that came while the last look ended is not lost.
+      // A notification that arrived at the end of the last claim is not lost.
       if (this.wanted && this.hasPermit()) this.wake();
     });
   }
@@ -205,7 +205,8 @@ class Worker<Row extends { org_id: string }> implements LeaseWorker {
   }
 
   /**
-   * Tried until the database answers, since that may be what it was left for; meanwhile its lease is renewed. What is another's or over by now stays as it is: the fence says so.
+   * Tries until the database answers, because the work may have been left when the database was away. Its lease is renewed meanwhile. The fence protects
+   * work that another worker has taken or ended by now.
    */
   private async requeue({ hold }: LeasedWork): Promise<void> {
     for (;;) {
@@ -235,7 +236,7 @@ class Worker<Row extends { org_id: string }> implements LeaseWorker {
     }
   }
 
-  /** Leases run out while the database is away, though nobody was killed: who held them renews them first. */
+  /** While the database is away leases expire although no worker died. Their holders must be able to renew them first. */
   private async mayJudge(): Promise<boolean> {
     if (performance.now() - this.heardAt > HEARTBEAT_TIMEOUT_MS) {
       await this.renew([...this.running.values()]);

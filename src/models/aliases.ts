@@ -4,7 +4,7 @@ import type { Model } from './models.types.js';
 export interface Aliases {
   /** The id that a name stands for; null: none. The longest alias that fits counts. */
   targetOf(name: string): string | null;
-  /** Those without `*`, as the file has them. */
+  /** The aliases without `*`, in the order of the file. */
   whole: readonly { alias: string; target: string }[];
 }
 

@@ -72,6 +72,6 @@ export interface ModelCatalogue {
    */
   resolve(type: ModelType | ModelType[], id: string | null | undefined, operation?: string): Model;
   fallbacks(id: string): Model[];
-  /** Of its fallbacks those that may go on with a stream of it that broke in the middle: none unless `continueStreams` is set (beyond 12.6). */
+  /** The fallbacks that may continue a stream of the model that broke in the middle; none unless `continueStreams` is set (beyond 12.6). */
   continuations(id: string): Model[];
 }

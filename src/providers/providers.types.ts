@@ -233,7 +233,7 @@ export interface NativeModels {
   providerId: string;
   /** Its own models are those whose ids start with this and a slash. */
   prefix: string;
-  /** Of its own models: only these types. */
+  /** The types that its own models may have. */
   types: readonly ModelType[];
   outputCap: 'max_tokens' | 'max_completion_tokens';
   /** Others' models that it hosts: our id → its own name. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Characters of one text that are looked at; the rest changes nothing. */
+/** Only this many characters of a text are used. */
 const MAX_CHARACTERS = 200_000;
 const STOP_WORDS = new Set(
   'a an and are as at be by for from has have i in is it its of on or that the this to was were will with you your we our'.split(
@@ -9,7 +9,7 @@ const STOP_WORDS = new Set(
 );
 const SUFFIX = /(?:ings?|edly|ed|ies|es|s|ly)$/;
 
-/** FNV-1a: quick, and the same everywhere. */
+/** FNV-1a: quick, and the same on every machine. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
@@ -26,7 +26,7 @@ function stem(word: string): string {
 /** Runs of scripts that are written without spaces. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]{2,}/gu;
 
-/** A run as overlapping pairs of signs: most words of such scripts are two, and where one ends nobody says. */
+/** Splits such a run into overlapping pairs of characters: most words of these scripts have two, and nothing marks the end of a word. */
 function inPairs(run: string): string {
   const signs = [...run];
   return ` ${signs
@@ -64,7 +64,7 @@ function features(text: string): Map<string, number> {
   return counts;
 }
 
-/** A unit vector of hashed features: texts that share words lie near each other. It knows nothing of meaning. */
+/** A unit vector of hashed features. Texts that share words are near each other; it does not represent meaning. */
 export function featureVector(text: string, dimensions: number): number[] {
   const vector = new Float64Array(dimensions);
   for (const [feature, count] of features(text)) {
@@ -73,7 +73,7 @@ export function featureVector(text: string, dimensions: number): number[] {
   }
   let length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
   if (length === 0) {
-    // A text without a word still has a place of its own.
+    // A text without a word gets a place of its own.
     vector[createHash('sha256').update(text).digest().readUInt32LE(0) % dimensions] = 1;
     length = 1;
   }

@@ -1,6 +1,6 @@
 import type { TimeSlicer } from '../collections/time-slicer.js';
 
-/** What is no longer is copied at once. */
+/** Up to this size, bytes are copied at once. */
 const SHORT_BYTES = 1024 * 1024;
 /** Bytes that are copied between two looks at the clock. */
 const COPIED_BYTES = 512 * 1024;

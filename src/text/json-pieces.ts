@@ -1,17 +1,17 @@
-/** About how many characters are written in one piece: less than a millisecond's work. */
+/** About how many characters are written in one piece, which takes less than a millisecond. */
 const PIECE_LENGTH = 64 * 1024;
-/** What is no longer is written in one go, in two or three milliseconds. */
+/** Shorter JSON is written at once, which takes two or three milliseconds. */
 const LONG_LENGTH = 512 * 1024;
 /** About how many characters a number takes. */
 const NUMBER_LENGTH = 16;
 const QUOTES_LENGTH = 4;
 
-/** Whether writing a value as JSON takes so long that nobody should wait for it. Looks no further than it must. */
+/** Whether writing a value as JSON takes so long that it must be done in slices. Looks only at as much of the value as needed. */
 export function isLongJson(value: unknown): boolean {
   return lengthOf(value, LONG_LENGTH) >= LONG_LENGTH;
 }
 
-/** About how long a value's JSON is, and no more than about `most`: the rest is not looked at. */
+/** Estimates the length of a value's JSON, up to about `most`; the rest of the value is not looked at. */
 function lengthOf(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length + QUOTES_LENGTH;
   if (typeof value !== 'object' || value === null || isSpecial(value)) return NUMBER_LENGTH;
@@ -30,12 +30,12 @@ function lengthOf(value: unknown, most: number): number {
   return length;
 }
 
-/** A date, say, which says itself what is written of it. */
+/** An object with a `toJSON` of its own, such as a date. */
 const isSpecial = (value: object): boolean => typeof (value as { toJSON?: unknown }).toJSON === 'function';
 
 /**
- * A value's JSON as JSON.stringify would write it, in pieces of which each takes less than a millisecond. Of objects it knows plain ones, and those with
- * a `toJSON`; `undefined` at the root is none.
+ * Yields the JSON of a value as JSON.stringify would write it, in pieces that each take less than a millisecond. It supports plain objects and
+ * objects with a `toJSON`, but not `undefined` at the root.
  */
 export function* jsonPieces(value: unknown): Generator<string, void> {
   if (lengthOf(value, PIECE_LENGTH) < PIECE_LENGTH) yield JSON.stringify(value);
@@ -50,7 +50,7 @@ function* piecesOfText(text: string): Generator<string, void> {
   yield '"';
 }
 
-/** A text in pieces, of which each is a text. */
+/** Splits a text into pieces. */
 export function* textPieces(text: string): Generator<string, void> {
   for (let from = 0; from < text.length;) {
     const to = endOfPiece(text, from);
@@ -59,7 +59,7 @@ export function* textPieces(text: string): Generator<string, void> {
   }
 }
 
-/** Never between the halves of a surrogate pair: each would be written as an escape. */
+/** Never splits a surrogate pair, because each half would be written as an escape. */
 function endOfPiece(text: string, from: number): number {
   const to = from + PIECE_LENGTH;
   return (text.charCodeAt(to - 1) & 0xfc00) === 0xd800 ? to + 1 : to;
@@ -70,7 +70,7 @@ function* piecesOfList(list: unknown[]): Generator<string, void> {
   for (let from = 0; from < list.length;) {
     const to = endOfGroup(list, from);
     yield before;
-    // An item that may be long by itself.
+    // This item may be long by itself.
     if (to === from + 1 && isLongKind(list[from])) yield* jsonPieces(list[from]);
     else yield JSON.stringify(list.slice(from, to)).slice(1, -1);
     before = ',';
@@ -82,7 +82,7 @@ function* piecesOfList(list: unknown[]): Generator<string, void> {
 const isLongKind = (value: unknown): boolean =>
   typeof value === 'string' || (typeof value === 'object' && value !== null);
 
-/** Of items that make a piece together. At least one. */
+/** Collects items that make one piece together; at least one. */
 function endOfGroup(list: unknown[], from: number): number {
   let length = 0;
   let to = from;

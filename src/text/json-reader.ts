@@ -1,38 +1,38 @@
 import { isAscii } from 'node:buffer';
 import { isStorable } from './stored-json.js';
 
-/** What a reader refuses, and with what. */
+/** The limits of a reader, and the errors for texts that exceed them. */
 export interface JsonRules {
   maxDepth: number;
-  /** In all objects together. */
+  /** Members of all objects together. */
   maxMembers: number;
-  /** In one object. Whoever looks through one with more holds everybody else up: its names are gathered and sorted in one go. */
+  /** Members of one object. A larger object would block the event loop, because its names are collected and sorted in one step. */
   maxObjectMembers: number;
-  /** Of members, and of the items of all lists. */
+  /** Members of all objects and items of all lists together. */
   maxCommas: number;
-  /** A longer string takes too long to be made a text in one go. */
+  /** Bytes of one string. A longer string takes too long to be decoded. */
   maxStringBytes: number;
   malformed(): Error;
   tooDeep(): Error;
   tooMany(): Error;
-  /** @param path the names that lead to the string, three at most */
+  /** @param path the names that lead to the string, at most three */
   tooLong(path: string[]): Error;
-  /** For a NUL or a lone surrogate; null: they are taken. */
+  /** The error for a NUL or a lone surrogate; null: they are accepted. */
   unstorable: ((path: string[]) => Error) | null;
 }
 
-/** Bytes of a string, or of blanks, that are looked through between two looks at the clock. */
+/** Bytes of a string, or of white space, that are scanned between two looks at the clock. */
 const PIECE_BYTES = 128 * 1024;
 /** Tokens that are read between two looks at the clock. */
 const TOKENS = 64;
-/** A token that is longer is followed by a look at the clock. */
+/** The clock is checked after each token that is longer than this. */
 const LONG_TOKEN_BYTES = 4 * 1024;
-/** Numbers of a list that are read in one go. */
+/** Numbers of a list that are parsed in one step. */
 const RUN_BYTES = 16 * 1024;
 const MIN_RUN = 4;
-/** No number says more in more characters. */
+/** The maximum length of a number. A longer one would not be more precise. */
 const MAX_NUMBER_LENGTH = 1000;
-/** About what a value takes besides its text. */
+/** About how much memory a value takes besides its text. */
 const VALUE_BYTES = 48;
 
 const QUOTE = 0x22;
@@ -41,53 +41,53 @@ const SMALL_U = 0x75;
 const SPACE = 0x20;
 const COMMA = 0x2c;
 
-/** What may come next. */
+/** The kinds of token that may come next. */
 type Expected = 'value' | 'item' | 'first item' | 'key' | 'first key' | 'colon' | 'comma' | 'end';
 
 interface Level {
   of: unknown[] | Record<string, unknown>;
-  /** Of an object: the name of the member that is being read. */
+  /** In an object: the name of the member that is being read. */
   key: string;
   members: number;
 }
 
-/** A string that is longer than a piece. */
+/** A string that is longer than one piece. */
 interface OpenString {
-  /** Where its text begins. */
+  /** The position at which its text begins. */
   start: number;
-  /** Up to where it was looked through. */
+  /** The position up to which it was scanned. */
   at: number;
-  /** What was decoded. */
+  /** The text that was decoded so far. */
   pieces: string[];
-  /** Up to where it was decoded. */
+  /** The position up to which it was decoded. */
   decoded: number;
-  /** Up to where what follows is known to be ASCII: of a long text that is decoded last, in one piece, for joining pieces takes twice as long. */
+  /** The position up to which the bytes are known to be ASCII. A long ASCII text is decoded last, in one step, because joining pieces takes twice as long. */
   ascii: number;
   escaped: boolean;
-  /** The first half of a surrogate pair, where what was decoded ends with one. */
+  /** The first half of a surrogate pair, if the decoded text ends with one. */
   half: string;
-  /** What was decoded holds a NUL or a lone surrogate. */
+  /** Whether the decoded text contains a NUL or a lone surrogate. */
   isFaulty: boolean;
 }
 
 /**
- * Reads JSON of many megabytes a little at a time, to the value that JSON.parse would make of it, except that `__proto__`
- * below the first level is left out, and within its rules. JSON.parse would hold everybody else up for hundreds of milliseconds, and a
- * parser in a thread of its own for as long, when its value comes back.
+ * Reads JSON of many megabytes piece by piece, within its rules. The result is that of JSON.parse, except that `__proto__` below the first level
+ * is left out. JSON.parse would block the event loop for hundreds of milliseconds, and so would a parser in another thread when it passes its
+ * value back.
  */
 export class JsonReader {
   value: unknown;
-  /** About what the value takes, besides texts. */
+  /** About how much memory the value takes, besides texts. */
   weight = 0;
   readonly #levels: Level[] = [];
   #expected: Expected = 'value';
   #open: OpenString | null = null;
-  /** What a well-formed text is refused for. */
+  /** The error for a well-formed text that breaks a rule. */
   #fault: Error | null = null;
   #members = 0;
   #commas = 0;
 
-  /** @param bytes UTF-8, from `at` on */
+  /** @param bytes UTF-8, read from `at` on */
   constructor(
     private readonly bytes: Buffer,
     private readonly rules: JsonRules,
@@ -95,8 +95,8 @@ export class JsonReader {
   ) {}
 
   /**
-   * Reads on until about `until`. True: {@link value} is there.
-   * @throws what the rules refuse it with
+   * Continues to read until about `until`. @returns true when {@link value} is complete
+   * @throws the error of a broken rule
    */
   read(until: number): boolean {
     for (let token = 1; this.#skipBlanks(); token++) {
@@ -111,7 +111,7 @@ export class JsonReader {
     return true;
   }
 
-  /** False at the end, and where there are more blanks than one turn looks at. */
+  /** @returns false at the end, and after as much white space as one step may scan */
   #skipBlanks(): boolean {
     if (this.#open !== null) return true;
     const limit = Math.min(this.bytes.length, this.at + PIECE_BYTES);
@@ -191,7 +191,7 @@ export class JsonReader {
     this.#take(value);
   }
 
-  /** Numbers and words up to the last comma that is near: vectors have millions. False where there are few. */
+  /** Parses numbers and words up to the last comma nearby, because vectors have millions of them. @returns false if there are few */
   #readRun(list: unknown[]): boolean {
     const limit = Math.min(this.bytes.length, this.at + RUN_BYTES);
     let end = this.at;
@@ -258,7 +258,7 @@ export class JsonReader {
     });
   }
 
-  /** Looks through the next piece of a string. */
+  /** Scans the next piece of a string. */
   #readOn(open: OpenString): void {
     const { bytes } = this;
     const limit = Math.min(bytes.length, open.at + PIECE_BYTES);
@@ -275,7 +275,7 @@ export class JsonReader {
     }
     if (at >= bytes.length) throw this.rules.malformed();
     if (at - open.start > this.rules.maxStringBytes) throw this.rules.tooLong(this.#path(false));
-    // No piece ends within a character, which has four bytes at most.
+    // A piece does not end inside a character, which has at most four bytes.
     for (let more = 0; more < 3 && ((bytes[at] as number) & 0xc0) === 0x80; more++) at++;
     if (open.escaped) this.#decode(open, at);
     else if (isAscii(bytes.subarray(open.ascii, at))) open.ascii = at;
@@ -284,7 +284,7 @@ export class JsonReader {
     this.#open = open;
   }
 
-  /** What comes before the first escape: it needs no parser, and holds nothing that is refused. */
+  /** Copies the text before the first escape. It needs no parser, and contains nothing that a rule refuses. */
   #takePlain(open: OpenString, end: number): void {
     const { bytes } = this;
     if (open.ascii === open.decoded) open.pieces.push(bytes.toString('utf8', open.decoded, end));
@@ -298,7 +298,7 @@ export class JsonReader {
     open.decoded = open.ascii = end;
   }
 
-  /** @throws for an escape that is none */
+  /** @throws for an invalid escape */
   #decode(open: OpenString, end: number): void {
     let piece: string;
     try {
@@ -322,8 +322,8 @@ export class JsonReader {
     this.#open = null;
     this.at = end + 1;
     const isKey = this.#expected === 'key' || this.#expected === 'first key';
-    // Without escapes there is neither: a text of UTF-8 has no lone surrogates, and a string no control characters. Who sends what is no JSON is told
-    // of that first.
+    // Text without escapes contains neither: UTF-8 has no lone surrogates, and a JSON string no control characters. Invalid JSON is
+    // reported before them.
     if (open.isFaulty || open.half !== '') this.#fault ??= this.rules.unstorable?.(this.#path(isKey)) ?? null;
     const level = this.#levels.at(-1);
     if (!isKey || level === undefined) return this.#take(text);
@@ -331,14 +331,14 @@ export class JsonReader {
     this.#expected = 'colon';
   }
 
-  /** The names that lead to what is being read, three at most. */
+  /** The names that lead to the current value, at most three. */
   #path(isKey: boolean): string[] {
     const levels = isKey ? this.#levels.slice(0, -1) : this.#levels;
     return levels.flatMap(({ of, key }) => (Array.isArray(of) ? [] : [key])).slice(0, 3);
   }
 }
 
-/** Of a number or a word, as far as JSON has them: the rest JSON.parse refuses. */
+/** Matches the characters of a number or a word; JSON.parse refuses what is still invalid. */
 function isWordByte(byte = SPACE): boolean {
   return (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x30 && byte <= 0x39) || WORD_SIGNS.has(byte);
 }

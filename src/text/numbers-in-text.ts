@@ -3,10 +3,10 @@ export interface Point {
   value: number;
 }
 
-/** So many numbers are a series without being called one. */
+/** This many numbers are a series even if the text does not say so. */
 const SERIES = 3;
 
-/** A text is looked at up to here. */
+/** Only this many characters of a text are read. */
 const MAX_MATERIAL = 200_000;
 const ROW = /([\p{L}][\p{L}\p{N} _-]{0,40}?)\s?[:=]?\s?(-?\d+(?:\.\d+)?)(?=[\s,;.%)]|$)/gu;
 const MAX_POINTS = 50;
@@ -15,9 +15,9 @@ const MAX_POINTS = 50;
 const BARE =
   /(?<![\w.:=/-]|[:=]\s)-?\d{1,15}(?:\.\d{1,15})?(?:(?:, ?| and |, and |; ?)-?\d{1,15}(?:\.\d{1,15})?(?![\w./-]|\s?[:=]))+/;
 
-/** Numbers with the words before them: `apples 3, pears 5` or `apples: 3`. */
+/** Numbers with words before them: `apples 3, pears 5` or `apples: 3`. */
 export function pointsIn(material: string): Point[] {
-  // Runs of blanks are shortened: the pattern below would try them in every way.
+  // Runs of white space are shortened, because the pattern below would try to split them in every way.
   const text = material.slice(0, MAX_MATERIAL).replace(/\s+/g, (run) => (run.includes('\n') ? '\n' : ' '));
   const rows = [...text.matchAll(ROW)].map(([, label = '', value]) => ({
     label: (label.split(/\b(?:with|of|and|for)\b/).pop() ?? label).trim() || label.trim(),
@@ -28,7 +28,7 @@ export function pointsIn(material: string): Point[] {
   return (places.length > rows.length ? places : rows).slice(0, MAX_POINTS);
 }
 
-/** What can be said of numbers without a model: sums and extremes, computed. */
+/** Statements about numbers that need no model: sums and extremes. */
 export function factsOf(points: Point[]): string {
   const sum = points.reduce((total, { value }) => total + value, 0);
   const sorted = [...points].sort((a, b) => b.value - a.value);
@@ -38,5 +38,5 @@ export function factsOf(points: Point[]): string {
   return `Of ${points.length} values the highest is ${named(sorted[0])}, the lowest ${named(sorted.at(-1))}; they add up to ${rounded(sum)}, ${rounded(sum / points.length)} on average.`;
 }
 
-/** Whether a text gives enough numbers for a chart or a table. */
+/** Whether a text contains enough numbers for a chart or a table. */
 export const hasSeries = (text: string): boolean => pointsIn(text).length >= SERIES;

@@ -3,14 +3,14 @@ import { JsonReader } from './json-reader.js';
 import type { JsonRules } from './json-reader.js';
 import { MAX_LEVELS, parseShallow } from './stored-json.js';
 
-/** What is no longer is read in one go, in two or three milliseconds. */
+/** Shorter JSON is read at once, which takes two or three milliseconds. */
 const LONG_BYTES = 256 * 1024;
-/** More names in one object than any answer has. */
+/** The maximum of members of one object, more than any answer has. */
 const MAX_OBJECT_MEMBERS = 20_000;
 
 const refusal = (what: string) => () => new SyntaxError(what);
 
-/** Somebody else's JSON, whose length was bounded before. */
+/** Rules for JSON of upstreams, whose length was limited before. */
 const RULES: JsonRules = {
   maxDepth: MAX_LEVELS,
   maxMembers: Infinity,
@@ -24,12 +24,11 @@ const RULES: JsonRules = {
   unstorable: null,
 };
 
-/** Whether JSON takes so long to read that nobody should wait for it. */
+/** Whether JSON is so long that it must be read in slices. */
 export const isLongToRead = ({ length }: { length: number }): boolean => length > LONG_BYTES;
 
 /**
- * The value of JSON from somebody whose nesting nobody bounds, with a byte order mark or without: short JSON is read at once, long JSON in
- * slices of the main thread's time.
+ * Reads JSON whose nesting is not limited, with or without a byte order mark: short JSON at once, long JSON in time slices.
  * @throws SyntaxError, RangeError also for more than 1,000 levels
  */
 export async function readJson(json: Buffer, timeSlicer: TimeSlicer): Promise<unknown> {

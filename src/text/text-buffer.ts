@@ -1,11 +1,11 @@
-/** So much text is kept as one buffer: kept piece by piece, small ones would take several times what they hold. */
+/** About this much text is kept in one buffer. Many small pieces would take several times their length. */
 const BLOCK_LENGTH = 16 * 1024;
 
-/** Text that comes in small pieces and is kept for a while, in their order. */
+/** Keeps text that arrives in small pieces, in their order. */
 export class TextBuffer {
-  /** UTF-8; each ends where a piece ended. */
+  /** Buffers of UTF-8, each of which ends at the end of a piece. */
   readonly blocks: Buffer[] = [];
-  /** What came after them. */
+  /** Pieces that came after the last buffer. */
   open = '';
 
   push(piece: string): void {
@@ -15,7 +15,7 @@ export class TextBuffer {
     this.open = '';
   }
 
-  /** Takes the oldest away; null where nothing is left. */
+  /** Removes and returns the oldest text; null if there is none. */
   shift(): string | null {
     const block = this.blocks.shift();
     if (block !== undefined) return block.toString();

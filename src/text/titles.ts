@@ -2,7 +2,7 @@ import { withoutEnding } from './characters.js';
 
 const line = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
-/** Whole words, at most so many characters. */
+/** The first words of a text, with at most this many characters. */
 export function shortened(text: string, length: number): string {
   const points = [...line(text)];
   if (points.length <= length) return points.join('');
@@ -10,5 +10,5 @@ export function shortened(text: string, length: number): string {
   return `${withoutEnding(cut.slice(0, Math.max(cut.lastIndexOf(' '), length / 2)), ' ,;:.')}…`;
 }
 
-/** The first letter large: a title. */
+/** Makes the first letter a capital. */
 export const titled = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -5,7 +5,7 @@ import type { FoundModel } from '../openai/models.js';
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1000;
 
-/** What is not known of a model is null, as the convention has it. */
+/** Unknown properties of a model are null, as in the convention. */
 export function showModelInfo(model: FoundModel): ModelInfo {
   return {
     type: 'model',

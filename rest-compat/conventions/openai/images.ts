@@ -44,7 +44,7 @@ interface Answer {
   usage: Record<string, unknown> & { input_tokens: number; output_tokens: number; total_tokens: number };
 }
 
-/** Nothing is known of what the tokens are of. */
+/** It is not known what the tokens were used for. */
 const DETAILS = { input_tokens_details: { image_tokens: 0, text_tokens: 0 } };
 const usageOf = ({ usage }: Answer) => ({ ...usage, ...DETAILS });
 
@@ -71,7 +71,7 @@ function written(answer: Answer, { format, background, hidesUrl }: Wishes) {
 
 type Completed = ImageGenCompletedEvent | ImageEditCompletedEvent;
 
-/** What is not known of a picture's making (its quality) is what the convention calls it then. */
+/** Properties that are not known (the quality) have the convention's word for that. */
 async function* completedEvents(
   type: Completed['type'],
   answer: Answer,

@@ -32,7 +32,7 @@ function listAnswer(body: unknown, { convention, query }: RespondRequest) {
   return { body: { object: 'list', data: found.map(showModel) } };
 }
 
-/** What is not configured here cannot be called: to the conventions' clients there is no such model. */
+/** A model whose provider is not configured cannot be called, so clients of the conventions do not see it. */
 function modelAnswer(body: unknown, { convention }: RespondRequest) {
   const found = body as FoundModel;
   if (!found.available) throw new ApiError('not_found', 'Model not found', { reason: 'model_not_found' });

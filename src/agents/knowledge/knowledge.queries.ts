@@ -69,7 +69,7 @@ export const CLAIM = {
     FROM next WHERE f.id = next.id RETURNING f.id, f.org_id, f.agent_id, f.file_id, f.filename, f.content_type, f.fence`,
 };
 
-/** Those of the files that are still to be read: one that was deleted frees its reader. */
+/** Which of the files are still to be read. The reader of a deleted file is freed. */
 export const STILL = {
   name: 'knowledge_still',
   text: `SELECT id FROM knowledge_files WHERE id = ANY ($1) AND status = 'processing'`,

@@ -9,7 +9,7 @@ export interface PassageKey {
   position: number;
 }
 
-/** Whose passages. */
+/** The agent whose passages are searched. */
 export interface PassageScope {
   orgId: string;
   agentId: string;

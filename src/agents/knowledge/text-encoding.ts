@@ -33,7 +33,7 @@ const LEAST_CONFIDENCE = 0.05;
 /** Of a long text a part is looked at: the one from where letters begin that are not ASCII's. */
 const LOOKED_AT = 65_536;
 
-/** Those of Latin letters, as the library names them. */
+/** Encodings of Latin letters, by the library's names. */
 const LATIN_ENCODINGS = ['cp1250', 'cp1252', 'cp1254', 'cp1257', 'cp1258', 'iso8859-2', 'iso8859-15'];
 
 /** Words of two alphabets, and those of another than ours. */

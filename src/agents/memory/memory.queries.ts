@@ -22,7 +22,7 @@ export const toMemory = (row: MemoryRow): Memory => ({
   createdAt: row.created_at,
 });
 
-/** What is known already, in the same words, stays as it is. */
+/** A memory with the same words is not stored twice. */
 export const REMEMBER = `INSERT INTO agent_memories (id, org_id, agent_id, end_user, run_id, content, embedding)
   SELECT f.id, $1, $2, $3, $4, f.content, decode(f.vector, 'base64')
   FROM unnest($5::text[], $6::text[], $7::text[]) AS f (id, content, vector) ON CONFLICT DO NOTHING`;

@@ -45,7 +45,7 @@ export interface ExecutionOptions {
 export interface Workshop {
   workerId: string;
   writer: RunWriter;
-  /** Whose key a run goes by, as it is now. @throws ApiError unauthorized */
+  /** The current principal of the run's key. @throws ApiError unauthorized */
   callerOf(keyId: string): Promise<Principal>;
   /** Resolves in a turn of the event loop of its own: runs that start or go on at once leave room between them for everybody else. */
   turn(): Promise<void>;

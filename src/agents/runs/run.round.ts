@@ -95,7 +95,7 @@ export async function openRound({ session, meter }: RoundOptions, said: Said): P
 
 const thinkingStep = (content: string): NewStep[] => (content === '' ? [] : [{ type: 'thinking', content }]);
 
-/** What is said of a tool that the model asks for and does not get. */
+/** The note on a tool that the model asks for and that it was not offered. */
 function noteOf({ tools }: RunSession, tool: string): string {
   const why = tools.has(tool) ? 'the last round does not offer' : 'this agent does not have';
   return `The model asked for "${tool.slice(0, 100)}", which ${why}.`;

@@ -13,7 +13,7 @@ export interface RunRow {
   agent_org_id: string | null;
   agent: UsedAgent;
   session_id: string;
-  /** Whose memories it has. */
+  /** The end user whose memories the run uses. */
   end_user: string | null;
   attribution: Attribution;
   status: RunStatus;

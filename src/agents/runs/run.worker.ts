@@ -7,12 +7,12 @@ import type { ExecutionOptions } from './run.execution.js';
 import { claimRuns, createRunWriter, sweepRuns } from './run.moves.queries.js';
 import type { RunRow } from './run.row.js';
 
-/** Takes runs and executes them. A run that its worker stops ends at its next boundary, and goes on elsewhere from its stored steps. */
+/** Claims runs and executes them. When the worker stops, a run ends at its next step, and another worker continues from the stored steps. */
 export type RunWorker = LeaseWorker;
 
 export type RunWorkerOptions = ExecutionOptions & LeaseTimes;
 
-/** A run that takes longer is failed. */
+/** A run that takes longer fails. */
 const TIME_LIMIT_MS = 1_800_000;
 
 export function createRunWorker(options: RunWorkerOptions): RunWorker {
@@ -36,13 +36,13 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
   });
 }
 
-/** Hands out the turns of the event loop, one to each who asks, in order. */
+/** Gives each caller a turn of the event loop of its own, in order. */
 function createTurns(): () => Promise<void> {
   let last = Promise.resolve();
   return () => (last = last.then(() => nextTurn()));
 }
 
-/** Runs that begin together look their key up once; who comes after the answer looks again. */
+/** Runs that begin at the same time share one look-up of their key. A run that begins after its answer looks the key up again. */
 function shared<Value>(look: (key: string) => Promise<Value>): (key: string) => Promise<Value> {
   const under = new Map<string, Promise<Value>>();
   return (key) => {

@@ -68,7 +68,7 @@ export class McpServer {
     private readonly logger: Logger,
   ) {}
 
-  /** Those that it offered last; they stay granted while it is away. */
+  /** The tools that the server offered last. They stay granted while it is away. */
   get tools(): readonly AgentTool[] {
     return this.listed;
   }

@@ -29,7 +29,7 @@ const FAULTS: Record<EgressError['fault'], string> = {
   aborted: 'The page could not be reached',
 };
 
-/** What stands at an address, before it is made readable. */
+/** The content of an address, before its text is extracted. */
 interface Found {
   url: string;
   type: string;

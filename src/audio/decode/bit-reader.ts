@@ -16,7 +16,7 @@ export class BitReader {
     return (this.read(bits) << (32 - bits)) >> (32 - bits);
   }
 
-  /** What is beyond the end counts as zeros: codes are looked up by more bits than the last of them has. */
+  /** Bits beyond the end are zeros, because a code is looked up by more bits than the last code has. */
   peek(bits: number): number {
     let value = 0;
     for (let at = this.position, left = bits; left > 0;) {

@@ -95,7 +95,7 @@ export function isEventStream(text: string): boolean {
   return text.charCodeAt(0) !== 123 && STREAM.test(text.slice(0, 1000).trimStart());
 }
 
-/** What is read in one go. */
+/** Bytes that are read at once. */
 const PIECE_BYTES = 32 * 1024;
 
 /** An event stream in the place of a whole answer. @throws UpstreamError */

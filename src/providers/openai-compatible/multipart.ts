@@ -12,7 +12,7 @@ export function multipartOf(
   fields: readonly (readonly [string, string])[],
   files: readonly FormFile[],
 ): { bytes: Buffer; contentType: string } {
-  // Of what it parts, so that the same form is the same bytes again.
+  // Derived from the content, so that the same form is always the same bytes.
   const content = createHash('sha256').update(JSON.stringify(fields));
   for (const { bytes } of files) content.update(bytes);
   const boundary = `penstock-${content.digest('hex').slice(0, 32)}`;

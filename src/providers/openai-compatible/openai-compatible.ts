@@ -23,7 +23,7 @@ import type { Transport } from './transport.js';
 import { brokenAnswer, isFailedChoice, kindOfError } from './upstream-errors.js';
 
 const CHAT_PATH = '/chat/completions';
-/** In which an answer shows whether it is an event stream. */
+/** The beginning of an answer that is searched for signs of an event stream. */
 const BEGINNING_BYTES = 1000;
 
 interface Spelling {

@@ -26,7 +26,7 @@ interface Waiter<T> {
 /** What a stream needs of its upstream's connections. */
 export type StreamTransport = Pick<Transport, 'dispatch' | 'timeSlicer' | 'readAnswer'>;
 
-/** What is sent to open a stream. */
+/** The request that opens a stream. */
 export interface StreamRequest {
   path: string;
   body: string | Buffer;

@@ -40,13 +40,13 @@ export interface PostOptions {
   signal: LightAbortSignal | undefined;
   /** What an upstream that knows such keys answers a repeated request by: with the first answer, instead of doing it again. */
   idempotencyKey?: string | undefined;
-  /** What is wanted, where that is not JSON. */
+  /** The `Accept` header, if the wanted answer is not JSON. */
   accept?: string;
   /** Further headers of this request alone. */
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Who is told of an answer as it comes. */
+/** The handler of an answer's events. */
 interface Handling {
   handler: Dispatcher.DispatchHandler;
   /** Further headers of this request alone. */

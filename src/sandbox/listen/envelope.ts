@@ -8,13 +8,13 @@ export const STEP_SECONDS = 0.02;
 const PITCH_STEPS = 2;
 const WORKING_RATE = 16_000;
 
-/** What is kept of a recording: a few numbers for each step, however long it is. */
+/** The stored measurements of a recording: a few numbers for each step, however long it is. */
 export interface Envelope {
   /** Root mean square of each step. */
   levels: number[];
   /** Hz at every second step; null where nothing is voiced, empty where it was not asked for. */
   pitches: (number | null)[];
-  /** Of what was decoded. */
+  /** The duration of the decoded sound. */
   seconds: number;
 }
 

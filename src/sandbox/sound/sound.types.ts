@@ -47,7 +47,7 @@ export interface TranscriptSegment {
 export interface Transcript {
   text: string;
   segments: TranscriptSegment[];
-  /** Of what is said; `und` where it is not known. */
+  /** The spoken language; `und` if unknown. */
   language: string;
   durationSeconds: number;
 }
