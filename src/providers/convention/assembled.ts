@@ -15,13 +15,13 @@ type Fields = Record<string, unknown>;
 interface OpenChoice {
   message: MergedMessage;
   finish: string | null;
-  /** What else its parts told; the last holds. */
+  /** Other fields of its parts; the last value counts. */
   rest: Fields;
-  /** Log probabilities, which come for each token. */
+  /** The log probabilities of its tokens. */
   logprobs: MergedMessage;
 }
 
-/** A streamed answer put together as if it had come in one piece. */
+/** Builds a whole answer from the parts of a streamed one. */
 export class AssembledAnswer {
   private readonly choices = new Map<number, OpenChoice>();
   private head: Fields = {};
@@ -42,7 +42,7 @@ export class AssembledAnswer {
     for (const choice of choices) this.choice(choice);
   }
 
-  /** What is told behind the end: of it only the usage counts. @throws UpstreamError */
+  /** Reads an event after the end, of which only the usage counts. @throws UpstreamError */
   takeUsage(raw: string): void {
     if (mayTellUsage(raw)) this.usage = laterUsage(this.usage, parseChunk(raw, this.calls).usage);
   }
@@ -87,10 +87,10 @@ export class AssembledAnswer {
   }
 }
 
-/** How an event stream begins, and JSON never does. */
+/** The beginnings of an event stream, which JSON never has. */
 const STREAM = /^(?:data|event|id|retry)?:|^(?:data|event|id|retry)[\r\n]/;
 
-/** Whether an answer is an event stream, whatever its headers call it. */
+/** Whether an answer is an event stream, whatever its headers say. */
 export function isEventStream(text: string): boolean {
   return text.charCodeAt(0) !== 123 && STREAM.test(text.slice(0, 1000).trimStart());
 }
@@ -98,7 +98,7 @@ export function isEventStream(text: string): boolean {
 /** Bytes that are read at once. */
 const PIECE_BYTES = 32 * 1024;
 
-/** An event stream in the place of a whole answer. @throws UpstreamError */
+/** Reads an event stream that an upstream sent instead of a whole answer. @throws UpstreamError */
 export async function assembledAnswer(
   bytes: Buffer,
   { names, timeSlicer }: { names: readonly string[]; timeSlicer: TimeSlicer },

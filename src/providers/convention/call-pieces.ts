@@ -1,19 +1,19 @@
 import { argumentsText, isFields } from './said.js';
 
-/** What a part of a call says of its function. */
+/** The name and the arguments in one part of a tool call. */
 export function callPieces(asked: unknown): { name: string; arguments: string } {
   if (!isFields(asked)) return { name: '', arguments: '' };
   const { name, arguments: given } = asked;
   return { name: typeof name === 'string' ? name : '', arguments: argumentsText(given) };
 }
 
-/** Longer arguments are taken for unfinished: with every part they would be parsed again. */
+/** Longer arguments count as unfinished, because they would be parsed again with every part. */
 const MAX_WHOLE_LENGTH = 256 * 1024;
 
-/** Arguments that came whole. */
+/** Whether arguments are complete. */
 export function isWhole(given: string): boolean {
   if (given.length > MAX_WHOLE_LENGTH) return false;
-  // Nearly all parts end elsewhere.
+  // Nearly all parts end with another character.
   if (!given.trimEnd().endsWith('}')) return false;
   try {
     JSON.parse(given);
@@ -24,7 +24,7 @@ export function isWhole(given: string): boolean {
 }
 
 /**
- * What a part adds to a name: some upstreams cut names in pieces, some say them again in every part, or all of them so far.
+ * What a part adds to a name. Some upstreams split names, some repeat them in every part, or repeat what was sent so far.
  * @param names of the tools on offer, where they are known
  */
 export function nameRest(soFar: string, piece: string, names: readonly string[]): string {
@@ -35,14 +35,14 @@ export function nameRest(soFar: string, piece: string, names: readonly string[])
   return names.length === 0 || isBegun(piece) || piece === soFar ? piece.slice(soFar.length) : piece;
 }
 
-/** Whether a name may still be the beginning of a longer one. */
+/** Whether a name may be the beginning of a longer one. */
 export function mayGoOn(name: string, names: readonly string[]): boolean {
   return name !== '' && names.some((known) => known.length > name.length && known.startsWith(name));
 }
 
 /**
- * What a part adds to a call's arguments: some upstreams end with all of them once more, or say all of them so far in every part. An object
- * does not begin again inside itself, unless a value may stand there.
+ * What a part adds to a call's arguments. Some upstreams repeat all arguments at the end, or all arguments so far in every part. An object does
+ * not begin again inside itself, except where a value may be.
  * @param again the part says other things again too
  */
 export function argumentsRest(soFar: string, piece: string, again: boolean): string {

@@ -14,20 +14,20 @@ export interface Choice extends Fields {
   finish_reason: string | null;
 }
 
-/** One parsed chunk of an upstream, its choices as the contract has them. */
+/** One parsed chunk of an upstream, with choices in the contract's form. */
 export interface Chunk {
-  /** On one line. */
+  /** The chunk's text, on one line. */
   raw: string;
   parsed: Fields & { choices: Choice[] };
-  /** What it tells of the usage, in the convention's words. */
+  /** The usage that it reports, in the convention's words. */
   usage: Fields | null;
-  /** True: the choices of `raw` were not what the contract says, and are exchanged when it is written. */
+  /** Whether the choices of `raw` differ from the contract's form. They are replaced when the chunk is written. */
   mended: boolean;
   /** The chunk that ends the answer. */
   finishes: boolean;
 }
 
-/** What an event is that says nothing: signs of life, in whatever form. */
+/** The result for an event without content: keep-alive events in any form. */
 const SILENCE: Chunk = {
   raw: '{"choices":[]}',
   parsed: { choices: [] },
@@ -36,13 +36,13 @@ const SILENCE: Chunk = {
   finishes: false,
 };
 
-/** What an answer in one piece calls itself. */
+/** The `object` of a whole answer. */
 const WHOLE = 'chat.completion';
 
-/** A byte order mark, which some put before each JSON. */
+/** A byte order mark, which some upstreams put before each JSON text. */
 const MARK = '\ufeff';
 
-/** A choice whose part stands under another name than `delta`. A whole answer at the end of a stream says once more what was said. */
+/** A choice whose part has another name than `delta`. A whole answer at the end of a stream repeats what was sent. */
 function withDelta(choice: Fields, isRepeated: boolean): Fields {
   if (choice['delta'] != null || isRepeated) return choice;
   const { message, text, ...rest } = choice;
@@ -57,7 +57,7 @@ function mendedChoice(said: Fields, position: number, calls: StreamedCalls): Cho
   const plain = isFields(delta) ? withoutUsage(calls.mended(withPlainContent(delta), index)) : {};
   const whole = isEnd ? calls.ended(plain, index) : plain;
   const finish = isEnd ? finishReason(reason, calls.has(index)) : null;
-  // Nearly all are as they should be.
+  // Nearly all have the right form.
   const isSame = given === index && delta === whole && reason === finish && !('usage' in said);
   return isSame ? (said as Choice) : { ...withoutUsage(said), index, delta: whole, finish_reason: finish };
 }
@@ -72,22 +72,22 @@ function withoutUsage(given: Fields): Fields {
 /** @throws UpstreamError where it begins as an object and is none */
 function fieldsOf(raw: string): Fields | null {
   const text = raw.startsWith(MARK) ? raw.slice(1) : raw;
-  // A fault of the parser costs a hundred times what this look does.
+  // An error of the parser costs a hundred times as much as this check.
   if (!/^\s*[{[]/.test(text)) return null;
   let parsed: unknown;
   try {
     parsed = parseShallow(text);
   } catch {
-    // Words that some send to keep the connection open.
+    // Some upstreams send words to keep the connection open.
     if (!text.slice(0, 1000).trimStart().startsWith('{')) return null;
     throw brokenAnswer('a chunk of broken JSON');
   }
-  // Some gateways put each into a list.
+  // Some gateways put each chunk into a list.
   const only: unknown = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed;
   return isFields(only) ? only : null;
 }
 
-/** The data of an event that is named an error, as a chunk that says so itself. */
+/** Converts the data of an event named `error` to a chunk that contains an error. */
 export function errorChunk(data: string): string {
   let parsed: unknown;
   try {
@@ -129,15 +129,15 @@ export function parseChunk(raw: string, calls: StreamedCalls): Chunk {
   };
 }
 
-/** Line breaks are the upstream's pretty printing: within JSON's strings none can stand. */
+/** Removes the upstream's line breaks. JSON strings cannot contain any. */
 function oneLine(raw: string, parsed: Fields): string {
   if (raw.charCodeAt(0) !== 123) return JSON.stringify(parsed);
   return raw.includes('\n') ? raw.replaceAll('\n', ' ') : raw;
 }
 
-/** More than anybody can ask for. */
+/** More choices than a caller can ask for. */
 const MAX_CHOICES = 1000;
-/** More than any model asks for in one answer. */
+/** More tool calls than any model makes in one answer. */
 const MAX_CALLS = 5000;
 
 /** @throws UpstreamError for choices, or calls in them, whose reading alone would keep everybody else waiting */
@@ -158,7 +158,7 @@ export function deliveredText(chunk: Chunk): string {
   return chunk.parsed.choices.flatMap(({ delta }) => generatedTexts(delta)).join('');
 }
 
-/** Whether a chunk brings anything of the answer, an audio's bytes included, besides its finish reason. */
+/** Whether a chunk contains part of the answer (audio included), not only a finish reason. */
 export function bringsSomething(chunk: Chunk): boolean {
   return chunk.parsed.choices.some(({ delta }) =>
     Object.entries(delta).some(([name, value]) => name !== 'role' && !isNothing(value)),

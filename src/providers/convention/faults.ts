@@ -2,9 +2,9 @@ import { isFields } from './said.js';
 
 type Fields = Record<string, unknown>;
 
-/** Words for a failure, in types, statuses and names of events. */
+/** Words for a failure in types, statuses and event names. */
 const FAILED = /error|exception|fail/i;
-/** Codes of a success. */
+/** Codes that mean success. */
 const FINE: ReadonlySet<unknown> = new Set(['', '0', '200', 'ok', 'success', 0, 200]);
 
 const isSaid = (value: unknown): boolean => value != null && value !== false && value !== '';
@@ -12,7 +12,7 @@ const isSaid = (value: unknown): boolean => value != null && value !== false && 
 const isBadCode = (code: unknown): boolean =>
   typeof code === 'number' ? !FINE.has(code) : typeof code === 'string' && !FINE.has(code.toLowerCase());
 
-/** Whether an event that brings no part of an answer tells of a failure, in the words of any maker. */
+/** Whether an event without part of an answer reports a failure, in the words of any provider. */
 function tellsOfFailure(said: Fields): boolean {
   const { errors, base_resp: base, success, ok, status, detail, type, object, event } = said;
   if (isSaid(said['Error']) || isSaid(detail) || success === false || ok === false) return true;
@@ -26,7 +26,7 @@ function tellsOfFailure(said: Fields): boolean {
   return typeof words === 'string' && words !== '' && codes.some(isBadCode);
 }
 
-/** What an upstream says of a failure in its stream; undefined where it says none. */
+/** The failure that an upstream reports in its stream; undefined if there is none. */
 export function faultIn(said: Fields): unknown {
   const { error, choices } = said;
   if (isSaid(error)) return error;
@@ -34,5 +34,5 @@ export function faultIn(said: Fields): unknown {
   return tellsOfFailure(said) ? said : undefined;
 }
 
-/** Whether an event is named for a failure. */
+/** Whether the name of an event means a failure. */
 export const isFaultName = (name: string): boolean => name !== '' && FAILED.test(name);

@@ -1,7 +1,7 @@
 /** Why a model stopped, in the convention's words (decisions 6, "Chat"). */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
-/** What makers call each reason, without case and punctuation. */
+/** Providers' words for each reason, without case and punctuation. */
 const WORDS: Readonly<Record<FinishReason | 'failed' | 'open', string>> = {
   stop:
     'stop endturn stopsequence eos eostoken eosfound stopstringfound complete completed done finish finished finishcomplete pauseturn ' +
@@ -30,17 +30,17 @@ const MEANINGS: ReadonlyMap<string, FinishReason | 'failed' | 'open'> = new Map(
   ),
 );
 
-/** Longer ones are no words. */
+/** A longer text is not a reason. */
 const MAX_WORD = 200;
 
 function meaningOf(reason: unknown): FinishReason | 'failed' | 'open' {
   if (reason == null) return 'open';
-  // Nearly always the convention's own word.
+  // It is nearly always the convention's own word.
   if (reason === 'stop' || reason === 'tool_calls') return reason;
   if (typeof reason === 'object') return meaningOf(wordIn(reason));
   if (typeof reason !== 'string') return 'stop';
   const said = reason.slice(0, MAX_WORD);
-  // Some say more behind their word (`content_filter: PROHIBITED_CONTENT`), or before it (`FinishReason.MAX_TOKENS`).
+  // Some add text after the word (`content_filter: PROHIBITED_CONTENT`) or before it (`FinishReason.MAX_TOKENS`).
   for (const part of [said, said.split(':', 1)[0] ?? '', said.split('.').at(-1) ?? '']) {
     const word = part.toLowerCase().replace(/[^a-z]/g, '');
     const meaning = word === '' ? 'open' : MEANINGS.get(word);
@@ -49,25 +49,25 @@ function meaningOf(reason: unknown): FinishReason | 'failed' | 'open' {
   return 'stop';
 }
 
-/** The word of a reason that is an object: `{"type": "length", "length": 16}`. */
+/** The word in a reason that is an object: `{"type": "length", "length": 16}`. */
 function wordIn(reason: object): unknown {
   const { type, reason: word } = reason as Record<string, unknown>;
   const said = type ?? word;
   return typeof said === 'string' ? said : 'stop';
 }
 
-/** Whether a choice says that it ends: some upstreams write an empty string, or the word null, where the convention has null. */
+/** Whether a choice has ended. Some upstreams write an empty string, or the word null, instead of null. */
 export function finishes(reason: unknown): boolean {
   return meaningOf(reason) !== 'open';
 }
 
-/** Whether the answer was given up instead of finished: nothing of it can be relied on. */
+/** Whether the answer was aborted and not finished, so that nothing of it is reliable. */
 export function isFailure(reason: unknown): boolean {
   return meaningOf(reason) === 'failed';
 }
 
 /**
- * A maker's word for why its model stopped, as the convention has it; one that nobody knows is `stop`.
+ * Converts a provider's finish reason to the convention's word; an unknown one becomes `stop`.
  * @param calls whether the answer asks for tools: its end is then that, unless it was cut off
  */
 export function finishReason(reason: unknown, calls: boolean): FinishReason {

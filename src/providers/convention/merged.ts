@@ -2,7 +2,7 @@ import { isFields } from './said.js';
 
 type Fields = Record<string, unknown>;
 
-/** Texts that come in pieces, also where two of them are alike. */
+/** Fields whose texts arrive in pieces. Two equal pieces are both part of the text. */
 const TEXTS: ReadonlySet<string> = new Set([
   'content',
   'reasoning_content',
@@ -16,7 +16,7 @@ const TEXTS: ReadonlySet<string> = new Set([
   'name',
 ]);
 
-/** Two values of a field, as they follow each other in the parts of a message. */
+/** Merges the value of a field with that of the next part of the message. */
 function mergedValue(before: unknown, next: unknown, name: string): unknown {
   if (next == null) return before ?? next;
   if (before == null) return next;
@@ -27,7 +27,7 @@ function mergedValue(before: unknown, next: unknown, name: string): unknown {
   return next;
 }
 
-/** Items that have an index go on under it, as calls and details of reasoning do; all others follow. */
+/** Merges lists: items with the same index (calls, details of reasoning) are merged, all others are appended. */
 function mergedLists(before: readonly unknown[], next: readonly unknown[]): unknown[] {
   const merged = [...before];
   for (const item of next) {
@@ -51,10 +51,10 @@ function mergedFields(before: Fields, next: Fields): Fields {
   return merged;
 }
 
-/** A message put together from its deltas, fields that nobody here knows included. */
+/** Builds a message from its deltas, including unknown fields. */
 export class MergedMessage {
   private fields: Fields = {};
-  /** Pieces of the texts, which would otherwise be copied with each delta. */
+  /** The pieces of its texts; a joined text would be copied with each delta. */
   private readonly pieces = new Map<string, string[]>();
 
   take(delta: Fields): void {
@@ -69,7 +69,7 @@ export class MergedMessage {
     }
   }
 
-  /** Without role, calls without their index. */
+  /** The message without its role; its calls without their index. */
   message(): Fields {
     const { tool_calls: calls, ...others } = this.fields;
     const texts = [...this.pieces].map(([name, pieces]) => [name, pieces.join('')] as const);

@@ -1,4 +1,4 @@
-/** What a message, or a chunk's part of one, says: in the convention's fields, and in those that other upstreams use for the same. */
+/** The content of a message or of a chunk's delta, in the convention's fields and in those that other upstreams use instead. */
 
 type Fields = Record<string, unknown>;
 
@@ -16,7 +16,7 @@ function textsOf(parts: unknown[], field: 'text' | 'thinking'): string {
     .join('');
 }
 
-/** Content that came as a part or a list of them, as the string that the contract has (contract 2.3); what was thought stands beside it. */
+/** Converts content that is a part, or a list of parts, to a string (contract 2.3), with its reasoning beside it. */
 export function withPlainContent(message: Fields): Fields {
   const { content: given } = message;
   if (typeof given === 'string' || given == null) return message;
@@ -30,7 +30,7 @@ export function withPlainContent(message: Fields): Fields {
   };
 }
 
-/** A call's arguments as the text that the convention has: some upstreams send the object itself, or null for none. */
+/** A call's arguments as text. Some upstreams send an object, or null if there are none. */
 export function argumentsText(given: unknown): string {
   if (typeof given === 'string') return given;
   return given == null ? '' : JSON.stringify(given);
@@ -45,21 +45,21 @@ function callTexts(calls: unknown): string[] {
   });
 }
 
-/** Every text that was generated for a message or delta, to count it: what is said, thought, refused, spoken, and asked of tools. */
+/** All generated texts of a message or delta, in order to count them: content, reasoning, refusal, speech and tool calls. */
 export function generatedTexts(message: Fields): string[] {
   const { audio } = message;
   return [
     ...callTexts(message['tool_calls']),
     ...callTexts([{ function: message['function_call'] }]),
     message['content'],
-    // Some send their reasoning under both names.
+    // Some upstreams send the reasoning under both names.
     message['reasoning_content'] ?? message['reasoning'],
     message['refusal'],
     isFields(audio) ? audio['transcript'] : null,
   ].filter((text) => typeof text === 'string');
 }
 
-/** Names of the tools that a request offers. */
+/** The names of the tools that a request offers. */
 export function toolNames({ tools, functions }: Fields): string[] {
   const offered = [tools, functions].flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []));
   return offered.flatMap((tool) => {

@@ -4,7 +4,7 @@ import { argumentsText, isFields } from './said.js';
 
 type Fields = Record<string, unknown>;
 
-/** The given object itself where it has these members already. */
+/** Returns the object with these members; the same object if it has them already. */
 function withMembers(given: Fields, members: Fields): Fields {
   return Object.keys(members).every((name) => given[name] === members[name])
     ? given
@@ -13,7 +13,7 @@ function withMembers(given: Fields, members: Fields): Fields {
 
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** What every call begins with: an id of its own to answer it by, its type, and arguments as text. */
+/** What every call must begin with: a unique id, its type, and arguments as text. */
 function begun(call: Fields, taken: Set<string>): Fields {
   const given = textIn(call['id']);
   const id = given === '' || taken.has(given) ? newId('call') : given;
@@ -26,14 +26,14 @@ function begun(call: Fields, taken: Set<string>): Fields {
   });
 }
 
-/** A call whose function stands beside its id, instead of in a field of its own. */
+/** A call whose function's fields are beside its id, and not in `function`. */
 function withFunctionField(call: Fields): Fields {
   const { name, arguments: given, ...others } = call;
   if (call['function'] != null || typeof name !== 'string') return call;
   return { ...others, function: { name, ...(given === undefined ? {} : { arguments: given }) } };
 }
 
-/** The object with its `tool_calls` exchanged, each for any number of them; itself where none of them had to be. */
+/** The object with each of its `tool_calls` replaced by any number of calls; the same object if nothing was replaced. */
 function withCalls(given: Fields, mend: (call: Fields) => readonly Fields[]): Fields {
   const { tool_calls: said, ...others } = given;
   const calls: unknown[] | null = Array.isArray(said) ? said : isFields(said) ? [said] : null;
@@ -46,46 +46,49 @@ function withCalls(given: Fields, mend: (call: Fields) => readonly Fields[]): Fi
   return mended.length === 0 ? others : { ...given, tool_calls: mended };
 }
 
-/** An index, which some write as a word; null where there is none. */
+/** An index, which some upstreams write as a string; null if there is none. */
 function indexOf({ index }: Fields): number | null {
   if (Number.isSafeInteger(index)) return index as number;
   return typeof index === 'string' && /^\d{1,6}$/.test(index) ? Number(index) : null;
 }
 
-/** What a part says of its call besides id, type and function. */
+/** The fields of a part besides id, type and function. */
 function othersOf({ id: _id, type: _type, index: _index, function: _function, ...others }: Fields): Fields {
   return others;
 }
 
-/** A whole message with its calls as the convention has them; itself where they are. */
+/** A whole message with its calls in the convention's form; the same message if they have it already. */
 export function withWholeCalls(message: Fields): Fields {
   const taken = new Set<string>();
   return withCalls(message, (call) => [begun(call, taken)]);
 }
 
-/** A call that a stream has begun. */
+/** A call that has begun in a stream. */
 class OpenCall {
-  /** So far. */
+  /** Its arguments so far. */
   name = '';
   arguments = '';
-  /** Its parts tell all of the arguments so far. */
+  /** Whether each of its parts repeats all arguments so far. */
   private tellsAll = false;
-  /** Its first part, while its name may still come or go on, or its arguments are those that some send ahead: clients take each of them once. */
+  /**
+   * Its first part, held back while its name may still continue, or while its arguments may be the empty ones that some upstreams send first.
+   * Clients accept each field once.
+   */
   held: Fields | null = null;
 
   constructor(
-    /** The index that its reader knows it by. */
+    /** The index that the reader gets. */
     readonly number: number,
-    /** As the upstream gave it; may be empty. */
+    /** The upstream's id; may be empty. */
     readonly id: string,
   ) {}
 
-  /** Arguments that say that there are none, which some send ahead of the others. */
+  /** Empty arguments, which some upstreams send before the others. */
   hasNone(): boolean {
     return this.arguments.length < 10 && /^\s*\{\s*\}\s*$/.test(this.arguments);
   }
 
-  /** A part's function without what was said of it before. */
+  /** A part's function without what was already sent. */
   rest(asked: unknown, names: readonly string[], begins: boolean): unknown {
     if (!isFields(asked)) return asked;
     const { name, arguments: given, ...more } = asked;
@@ -107,23 +110,23 @@ class OpenCall {
   }
 }
 
-/** Whether arguments behind whole ones are those of another call: they neither say the same again nor come after those that are sent ahead. */
+/** Whether arguments that follow complete ones belong to another call: they are no repetition, and the complete ones were not the empty ones sent first. */
 const isNews = (open: OpenCall, said: string): boolean =>
   !open.hasNone() && argumentsRest(open.arguments, said, true).trim() !== '';
 
-/** The calls of one choice, numbered as the convention has it. */
+/** The calls of one choice, numbered in the convention's way. */
 class NumberedCalls {
   private readonly byIndex = new Map<unknown, OpenCall>();
   private readonly byId = new Map<string, OpenCall>();
   private readonly ids = new Set<string>();
-  /** Calls with a first part that is held back. */
+  /** Calls whose first part is held back. */
   private readonly waiting = new Set<OpenCall>();
   private last: OpenCall | undefined;
   private next = 0;
 
   constructor(private readonly names: readonly string[]) {}
 
-  /** The part as it goes on to the reader: none while it waits for more of its call, and what waited for the call before. */
+  /** The parts to send to the reader: none while the call waits for more of itself, and the held-back part of the call before. */
   mended(part: Fields): readonly Fields[] {
     const index = indexOf(part);
     const id = textIn(part['id']);
@@ -140,7 +143,7 @@ class NumberedCalls {
       return [...before, ...this.heldBack(call, first)];
     }
     if (call.held !== null) return this.heldBack(call, { ...call.held, ...othersOf(part) });
-    // Said once: clients join what they are told again.
+    // Each is sent once, because clients would append a repetition.
     const { id: _id, type: _type, ...more } = part;
     const isBare = !('id' in part) && !('type' in part);
     const rest = { index: call.number, ...(asked === undefined ? {} : { function: asked }) };
@@ -151,12 +154,12 @@ class NumberedCalls {
     return this.waiting.size > 0;
   }
 
-  /** Calls whose names got no further. */
+  /** The held-back parts of calls whose names did not continue. */
   flush(): Fields[] {
     return [...this.waiting].flatMap((call) => (call.held === null ? [] : [this.released(call, call.held)]));
   }
 
-  /** The first part of a call with all that was said of it, once its name is whole. */
+  /** The first part of a call with all that has arrived, once its name is complete. */
   private heldBack(call: OpenCall, first: Fields): readonly Fields[] {
     if (call.name === '' || call.hasNone() || (call.arguments === '' && mayGoOn(call.name, this.names))) {
       call.held = first;
@@ -174,25 +177,25 @@ class NumberedCalls {
   }
 
   /**
-   * Whether a part is not the rest of the call that its index, or the lack of one, points at. Some upstreams number nothing, some call
-   * every call 0, and some say id and name again with every part.
+   * Whether a part begins a new call, although its index (or the lack of one) refers to an earlier call. Some upstreams send no index, some send 0
+   * for every call, and some repeat id and name in every part.
    */
   private isAnother(part: Fields, open: OpenCall, numbered: boolean): boolean {
     if (open.name === '') return false;
     const { name, arguments: said } = callPieces(part['function']);
     const id = textIn(part['id']);
     const isOther = id !== '' && open.id !== '' && id !== open.id;
-    // A call may be announced before its name; without one a new id may be any part's.
+    // A call may be announced before its name arrives. Without a name, a part of any call may have a new id.
     if (name === '') return isOther && numbered && said === '' && isWhole(open.arguments);
     const repeats = nameRest(open.name, name, this.names) === '';
-    // Some make up a new id for every part.
+    // Some upstreams make a new id for every part.
     if (isOther) return !(numbered && repeats && open.arguments !== '' && !isWhole(open.arguments));
     if (numbered) return isWhole(open.arguments) && (!repeats || isNews(open, said));
     if (id === '' || open.id === '') return !this.goesOn(open, name);
     return isWhole(open.arguments) && (!repeats || isNews(open, said));
   }
 
-  /** Whether a name without a number is the next piece of one that is not whole yet. */
+  /** Whether a name without an index is the next piece of an unfinished name. */
   private goesOn(open: OpenCall, name: string): boolean {
     if (open.arguments !== '') return false;
     const joined = open.name + name;
@@ -200,21 +203,21 @@ class NumberedCalls {
   }
 }
 
-/** The tool calls of one stream: brings those that upstreams send otherwise into the convention's form, which clients put together by. */
+/** Converts the tool calls of one stream to the convention's form, from which clients build the calls. */
 export class StreamedCalls {
-  /** By the choice's index. Most streams have no calls. */
+  /** The calls by the choice's index. Most streams have none. */
   private choices: Map<number, NumberedCalls> | null = null;
   private functions: Map<number, OpenCall> | null = null;
 
   /** @param names of the tools on offer, where they are known: they tell pieces of a name from its repetition */
   constructor(private readonly names: readonly string[] = []) {}
 
-  /** Whether a choice asked for anything so far. */
+  /** Whether a choice has called a tool so far. */
   has(choice: number): boolean {
     return this.choices?.has(choice) === true || this.functions?.has(choice) === true;
   }
 
-  /** A delta with its calls as the convention has them; itself where they are. */
+  /** A delta with its calls in the convention's form; the same delta if they have it already. */
   mended(delta: Fields, choice: number): Fields {
     const { tool_calls: asked, function_call: old } = delta;
     const given = isFields(old) ? this.withFunction(delta, old, choice) : delta;
@@ -225,7 +228,7 @@ export class StreamedCalls {
     return withCalls(given, (part) => calls.mended(part));
   }
 
-  /** What is left of a choice's calls at its end, in its last delta. */
+  /** Adds the held-back parts of a choice's calls to its last delta. */
   ended(delta: Fields, choice: number): Fields {
     const left = this.choices?.get(choice)?.flush() ?? [];
     if (left.length === 0) return delta;
@@ -233,7 +236,7 @@ export class StreamedCalls {
     return { ...delta, tool_calls: [...left, ...(Array.isArray(calls) ? (calls as unknown[]) : [])] };
   }
 
-  /** A chunk that ends the choices whose calls still wait, for an upstream that ends without a finish reason; null where none do. */
+  /** A chunk that ends the choices with held-back calls, for an upstream that sends no finish reason; null if there are none. */
   closing(): string | null {
     const open = [...(this.choices ?? [])].filter(([, calls]) => calls.hasHeld());
     if (open.length === 0) return null;
@@ -241,7 +244,7 @@ export class StreamedCalls {
     return JSON.stringify({ choices });
   }
 
-  /** The convention's older form, which has room for one call. */
+  /** Converts to the convention's older form, which can have only one call. */
   private withFunction(delta: Fields, part: Fields, choice: number): Fields {
     this.functions ??= new Map();
     const open = this.functions.get(choice);
