@@ -103,6 +103,15 @@ export const UsageDimension = words('UsageDimension', USAGE_DIMENSIONS, 'What a 
   status: 'How operations ended.',
   tag: 'A tag. An operation counts once for each of its tags.',
 });
+export const UsageExportFormat = words(
+  'UsageExportFormat',
+  ['csv', 'jsonl'] as const,
+  'The form of an export.',
+  {
+    csv: 'Comma-separated values as RFC 4180 has them, with the names of the columns in the first line.',
+    jsonl: 'One JSON object a line.',
+  },
+);
 export const UsageInterval = words('UsageInterval', USAGE_INTERVALS, 'An interval of a usage summary.', {
   hour: 'Hours.',
   day: 'Days of the time zone.',

@@ -1,5 +1,6 @@
 export { asyncApiDocument } from './asyncapi/asyncapi.js';
 export { buildPenstockSchema, printPenstockSchema } from './build.js';
+export { sdlOf } from './federation/subgraph.js';
 export type { ResolverClass, SchemaOptions } from './build.js';
 export { chatBody, parseChatChunk, parseChatCompletion } from './chat/chat.shape.js';
 export { ChatCompletionInput } from './chat/chat.input.js';
@@ -26,7 +27,9 @@ export {
   takeKeySlot,
 } from './guard.js';
 export { AgentRunEvent } from './agent/run.type.js';
-export { JobTool } from './enums.js';
+export { JobTool, UsageExportFormat } from './enums.js';
+export { UsageExportPiece } from './usage/usage-export.type.js';
+export { UsageRecordFilterInput } from './usage/usage.input.js';
 export { JobProgress, JobType } from './job/job.type.js';
 export { createDocuments } from './documents/index.js';
 export type { DocumentRequest, Documents } from './documents/index.js';

@@ -11,4 +11,5 @@ export { SharedResults } from './server/shared-results.js';
 export { createGraphqlSseHandler, createOperationStream, type GraphqlSseHandler } from './server/sse.js';
 export type { OperationTracer } from './server/connection.js';
 export { createGraphqlWsServer, type GraphqlWsServer } from './server/ws-server.js';
+export { UsageExportSubscriptionResolver } from './usage-export.resolver.js';
 export { StalledSubscriberError } from './stalled-subscriber.js';

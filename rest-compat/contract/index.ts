@@ -12,6 +12,7 @@ import { modelRoutes } from './models.js';
 import { musicRoutes } from './music.js';
 import { quotaRoutes } from './quota.js';
 import { speechRoutes } from './speech.js';
+import { usageRoutes } from './usage.js';
 import { transcriptionRoutes } from './transcriptions.js';
 import { videoRoutes } from './videos.js';
 import { webhookRoutes } from './webhooks.js';
@@ -28,6 +29,7 @@ export const routes: readonly Route[] = [
   ...embeddingRoutes,
   ...jobRoutes,
   ...quotaRoutes,
+  ...usageRoutes,
   ...budgetRoutes,
   ...modelRoutes,
   ...agentRoutes,

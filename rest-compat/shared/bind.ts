@@ -1,5 +1,5 @@
 import type { GraphQLInputType } from 'graphql';
-import { isEnumType, isNonNullType } from 'graphql';
+import { isEnumType, isListType, isNonNullType, isScalarType } from 'graphql';
 import { invalid } from '../../src/contract/errors.js';
 import { checkText } from '../../src/http/index.js';
 import type { Variable } from './compile.js';
@@ -8,24 +8,35 @@ import type { ParameterHint } from './route.types.js';
 /** Turns a parameter's text into its value. @throws ApiError invalid_request with `param` */
 export type ReadText = (text: string) => unknown;
 
+/** Of one query more than the lists of all filters together hold. */
+const MAX_LISTED = 1_000;
+
 /** A parameter of an endpoint: a variable of its document with the checks of its type and of the table. */
 export interface BoundParameter {
   name: string;
   required: boolean;
   defaultValue: unknown;
+  /** It may come several times; `read` is for one of its texts. */
+  isList: boolean;
+  /** Its texts are lists themselves, with commas between. */
+  commas: boolean;
   read: ReadText;
 }
 
 export function bindParameter(variable: Variable, hint: ParameterHint | undefined): BoundParameter {
   const required = isNonNullType(variable.type) && variable.defaultValue === undefined;
-  const type = isNonNullType(variable.type) ? variable.type.ofType : variable.type;
+  const type = nullableOf(variable.type);
   return {
     name: variable.name,
     required,
     defaultValue: variable.defaultValue,
-    read: reader(variable.name, type, hint),
+    isList: isListType(type),
+    commas: hint?.commas ?? true,
+    read: reader(variable.name, isListType(type) ? nullableOf(type.ofType) : type, hint),
   };
 }
+
+const nullableOf = (type: GraphQLInputType): GraphQLInputType => (isNonNullType(type) ? type.ofType : type);
 
 function reader(name: string, type: GraphQLInputType, hint: ParameterHint = { description: '' }): ReadText {
   if (isEnumType(type))
@@ -47,15 +58,26 @@ function reader(name: string, type: GraphQLInputType, hint: ParameterHint = { de
         checkText(text, name);
         return text;
       };
+    case 'DateTimeISO':
+      return (text) => {
+        try {
+          return isScalarType(type) ? type.parseValue(text) : text;
+        } catch {
+          throw invalid(`${name} must be a time such as 2026-11-01T00:00:00Z`, name);
+        }
+      };
     default:
       throw new Error(`no way to read ${String(type)} from a path or query`);
   }
 }
 
 function oneOf(name: string, words: string[]): ReadText {
+  // Words of several parts are names, which REST spells otherwise.
+  const known = new Map(words.map((word) => [snake(word), word]));
   return (text) => {
-    if (!words.includes(text)) throw invalid(`${name} must be one of ${words.join(', ')}`, name);
-    return text;
+    const word = known.get(text);
+    if (word === undefined) throw invalid(`${name} must be one of ${[...known.keys()].join(', ')}`, name);
+    return word;
   };
 }
 
@@ -68,6 +90,9 @@ function integer(name: string, { minimum = -(2 ** 31), maximum = 2 ** 31 - 1 }: 
     return value;
   };
 }
+
+/** As camelCase is in the contract's spelling. */
+export const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The places of an endpoint's parameters in a request. */
 export interface Sources {
@@ -90,10 +115,15 @@ export function bind(
 ): Record<string, unknown> {
   const given = query === '' ? NO_QUERY : new URLSearchParams(query);
   const values: Record<string, unknown> = {};
-  for (const { name, required, defaultValue, read } of parameters) {
+  for (const parameter of parameters) {
+    const { name, required, defaultValue, read } = parameter;
     const inPath = path[name];
     if (inPath !== undefined) {
       values[name] = read(String(inPath));
+      continue;
+    }
+    if (parameter.isList && given.has(name)) {
+      values[name] = listed(parameter, given.getAll(name));
       continue;
     }
     const text = given.get(name) ?? (name === 'after' ? lastEventId : undefined) ?? undefined;
@@ -102,4 +132,10 @@ export function bind(
     else if (defaultValue !== undefined) values[name] = defaultValue;
   }
   return values;
+}
+
+function listed({ name, commas, read }: BoundParameter, texts: string[]): unknown[] {
+  const items = commas ? texts.flatMap((text) => text.split(',')) : texts;
+  if (items.length > MAX_LISTED) throw invalid(`${name} names too many`, name);
+  return items.map((item) => read(item));
 }

@@ -3,6 +3,7 @@ import type {
   FieldNode,
   GraphQLArgument,
   GraphQLField,
+  GraphQLInputField,
   GraphQLInputType,
   GraphQLObjectType,
   GraphQLOutputType,
@@ -11,8 +12,10 @@ import type {
   OperationDefinitionNode,
   OperationTypeNode,
   SelectionSetNode,
+  ValueNode,
 } from 'graphql';
 import {
+  isInputObjectType,
   isLeafType,
   isListType,
   isNonNullType,
@@ -141,17 +144,42 @@ function variablesOf(schema: GraphQLSchema, operation: OperationDefinitionNode):
 function compileArguments(declared: readonly GraphQLArgument[], nodes: readonly ArgumentNode[]) {
   const sources = declared.map((argument) => {
     const node = nodes.find(({ name }) => name.value === argument.name)?.value;
-    const variable = node?.kind === Kind.VARIABLE ? node.name.value : null;
-    const fixed = node && variable === null ? valueFromAST(node, argument.type) : argument.defaultValue;
-    return { name: argument.name, variable, fixed };
+    return {
+      name: argument.name,
+      value: node && compileValue(node, argument.type),
+      fixed: argument.defaultValue,
+    };
   });
   return (values: Values): Record<string, unknown> => {
     const args: Record<string, unknown> = {};
-    for (const { name, variable, fixed } of sources) {
-      const value = variable === null ? fixed : (values[variable] ?? fixed);
-      if (value !== undefined) args[name] = value;
+    for (const { name, value, fixed } of sources) {
+      const given = value?.(values) ?? fixed;
+      if (given !== undefined) args[name] = given;
     }
     return args;
+  };
+}
+
+/** A value of a document: a variable, an object with variables in it, or what it says. Undefined: absent. */
+function compileValue(node: ValueNode, type: GraphQLInputType): (values: Values) => unknown {
+  if (node.kind === Kind.VARIABLE) return (values) => values[node.name.value];
+  const inner = isNonNullType(type) ? type.ofType : type;
+  if (node.kind !== Kind.OBJECT || !isInputObjectType(inner)) {
+    const fixed = valueFromAST(node, type);
+    return () => fixed;
+  }
+  const known = inner.getFields();
+  const fields = node.fields.map(({ name, value }) => ({
+    name: name.value,
+    value: compileValue(value, (known[name.value] as GraphQLInputField).type),
+  }));
+  return (values) => {
+    const object: Record<string, unknown> = {};
+    for (const { name, value } of fields) {
+      const given = value(values);
+      if (given !== undefined) object[name] = given;
+    }
+    return object;
   };
 }
 

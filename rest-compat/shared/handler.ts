@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
+  createDocument,
   discardBody,
   rateFor,
   returnIfRefused,
@@ -18,6 +19,7 @@ import { nameSource, readDialect, readRequest, splitUrl } from './request.js';
 import { answerOf, answerOrRefuse, errorAnswer, JSON_HEADERS } from './respond.js';
 import type { Call, Matched, MountedFace, RestOptions, RestRequest } from './rest.types.js';
 import type { Route } from './route.types.js';
+import { streamText } from './text-stream.js';
 import { streamNewRun, streamRun } from './run-stream.js';
 import { isStreaming, streamChat, streamOperation } from './streams.js';
 
@@ -80,12 +82,13 @@ function createTable(options: RestOptions, face: MountedFace): RestTable {
 
 /** Needs no key. */
 function createDescription({ edge }: RestOptions, face: MountedFace): RestHandler {
+  const send = createDocument(face.openapi, JSON_HEADERS);
   return (request, response) => {
     const headers = face.conventionOf(request, OPENAPI_PATH).headers?.(edge.requestId(request));
     for (const name in headers) response.setHeader(name, headers[name] ?? '');
     edge.addCommonHeaders(response);
     setRate(response, edge.addressRate(request));
-    sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: face.openapi });
+    return send(request, response);
   };
 }
 
@@ -186,6 +189,7 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   try {
     if (endpoint.route.raw === 'run') await streamNewRun({ options, rest, response, idempotent });
     else if (endpoint.route.raw === 'run-events') await streamRun({ options, rest, response });
+    else if (endpoint.route.raw === 'text') await streamText({ options, rest, response });
     else await streamOperation({ options, rest, response });
   } finally {
     leave();

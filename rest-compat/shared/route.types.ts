@@ -14,6 +14,8 @@ export interface ParameterHint {
   pattern?: string;
   enum?: readonly string[];
   example?: string | number | boolean;
+  /** Of a list. False: what stands between commas is one value; default true. */
+  commas?: false;
 }
 
 /** The answer to a stored document, as an escape hatch may rewrite it. */
@@ -152,9 +154,11 @@ export interface Route {
   respond?(body: Record<string, unknown>, request: RespondRequest): RouteAnswer | Promise<RouteAnswer>;
   /**
    * Escape hatch: answers that are not made by executing the document alone. `run`: the mutation starts a run, whose events are streamed;
-   * `run-events`: the source events are shown as contract 6.2 has them.
+   * `run-events`: the source events are shown as contract 6.2 has them. `text`: the answer is the texts of the source events, one after the other.
    */
-  raw?: 'run' | 'run-events';
+  raw?: 'run' | 'run-events' | 'text';
+  /** Of a row that answers with text: its headers, by the parameters. */
+  textHeaders?(values: Record<string, unknown>): Record<string, string>;
   /** Content types of further forms of the answer, bytes or text. */
   alsoAnswers?: readonly string[];
   /** Headers of the answer that only this row has. */

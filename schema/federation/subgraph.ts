@@ -15,12 +15,23 @@ export function printSubgraph(schema: GraphQLSchema): string {
   return `${LINK}\n\n${printSchemaWithDirectives(schema)}\n`;
 }
 
+const texts = new WeakMap<GraphQLSchema, string>();
+
+/** The SDL of an executable subgraph, as it is published. */
+export function sdlOf(subgraph: GraphQLSchema): string {
+  const text = texts.get(subgraph);
+  if (text === undefined) throw new Error('the schema is no subgraph');
+  return text;
+}
+
 /** The Federation 2 subgraph over a schema of type-graphql. Extensions of fields (guards, JSON schema hints) are carried over. */
 export function toSubgraph(plain: GraphQLSchema): GraphQLSchema {
-  const typeDefs = parse(printSubgraph(plain));
+  const sdl = printSubgraph(plain);
+  const typeDefs = parse(sdl);
   const resolvers = createResolversMap(plain) as Record<string, Record<string, unknown>>;
   const subgraph = buildSubgraphSchema([{ typeDefs, resolvers: resolvers as never }]);
   copyExtensions(plain, subgraph);
+  texts.set(subgraph, sdl);
   const entities = subgraph.getQueryType()?.getFields()['_entities'];
   if (!entities) throw new Error('the subgraph has no entities');
   entities.resolve = (_source, args: { representations: Representation[] }, context: GraphqlContext) =>

@@ -17,14 +17,21 @@ export class UsageSummaryResolver {
   })
   async usageSummary(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('since', () => DateTime, { description: 'From this time on, cut down to a quarter of an hour.' })
-    since: Date,
+    @Arg('since', () => DateTime, {
+      nullable: true,
+      description: 'From this time on, cut down to a quarter of an hour. Default: 30 days before `until`.',
+    })
+    since: Date | null | undefined,
     @Arg('until', () => DateTime, {
       nullable: true,
       description: 'Before this time, cut up to a quarter of an hour. Default: now.',
     })
     until: Date | null | undefined,
-    @Arg('interval', () => UsageInterval, { description: 'The length of the intervals.' }) interval: Interval,
+    @Arg('interval', () => UsageInterval, {
+      defaultValue: 'day',
+      description: 'The length of the intervals.',
+    })
+    interval: Interval,
     @Arg('groupBy', () => [UsageDimension], { nullable: true, description: 'At most two.' })
     groupBy: Dimension[] | null | undefined,
     @Arg('filter', () => UsageFilterInput, { nullable: true, description: 'Default: all operations.' })

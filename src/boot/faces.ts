@@ -8,6 +8,7 @@ import {
   guardOf,
   presentError,
   returnKeySlot,
+  sdlOf,
   takeFieldSlots,
   takeKeySlot,
   type GraphqlContext,
@@ -29,7 +30,7 @@ import { newId } from '../contract/ids.js';
 import { withoutEnding } from '../text/characters.js';
 import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
 import { timeSlicer } from '../collections/time-slicer.js';
-import { createByteBudget, type ByteBudget, type HttpEdge } from '../http/index.js';
+import { createByteBudget, createDocument, type ByteBudget, type HttpEdge } from '../http/index.js';
 import type { Services } from '../services.js';
 import {
   createBrowserSessions,
@@ -100,12 +101,15 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       rest,
       graphql: (request, response) => graphql.handle(request, response),
       graphqlSse: sse,
+      sdl: createDocument(Buffer.from(sdlOf(schema)), SDL_HEADERS),
       signIn: openSignIn(options, identification),
       addressRate: (request) => edge.addressRate(request),
     },
     ws,
   };
 }
+
+const SDL_HEADERS = { 'content-type': 'text/plain; charset=utf-8' };
 
 interface RestParts {
   schema: GraphQLSchema;

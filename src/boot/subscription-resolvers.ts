@@ -5,6 +5,7 @@ import {
   JobSubscriptionResolver,
   MessageSubscriptionResolver,
   ResponseSubscriptionResolver,
+  UsageExportSubscriptionResolver,
 } from '../../subscriptions/index.js';
 
 /** Resolvers of subscriptions, for the building of the schema. `schema/` cannot import them itself (import directions). */
@@ -14,4 +15,5 @@ export const subscriptionResolvers: readonly ResolverClass[] = [
   JobSubscriptionResolver,
   MessageSubscriptionResolver,
   ResponseSubscriptionResolver,
+  UsageExportSubscriptionResolver,
 ];

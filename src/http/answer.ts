@@ -11,6 +11,7 @@ import type {
 import type { CallContext } from '../metering/call-context.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { HttpAnswer, HttpEdge } from './http.types.js';
+import { encode, encodingFor } from './encoding.js';
 import { openSse } from './sse.js';
 
 /** Names and values in turns, as `writeHead` takes them. */
@@ -45,26 +46,44 @@ export function setCommonHeaders(response: ServerResponse, requestId: string): v
   setAll(response, dressList(requestId));
 }
 
-/** Writes a whole answer in one piece. */
+/** Writes a whole answer in one piece; a longer text packed, to clients that accept it. */
 export function sendAnswer(response: ServerResponse, answer: HttpAnswer): void {
   if (response.destroyed || response.headersSent) return;
-  response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) });
-  response.end(answer.body);
+  const head: HeaderList = [];
+  for (const name in answer.headers) head.push(name, answer.headers[name] ?? '');
+  write(response, answer, head);
 }
 
 /** Writes a whole answer together with the headers that every answer has. One list of headers costs half of what single `setHeader` calls cost. */
 export function sendWithCommonHeaders(
   response: ServerResponse,
   { requestId, rate }: Pick<CallContext, 'requestId' | 'rate'>,
-  { status, headers, body }: HttpAnswer,
+  answer: HttpAnswer,
 ): void {
   if (response.destroyed || response.headersSent) return;
   const head = dressList(requestId);
   if (rate !== null) head.push(...rateList(rate));
-  for (const name in headers) head.push(name, headers[name] ?? '');
-  head.push('content-length', Buffer.byteLength(body));
-  response.writeHead(status, head);
-  response.end(body);
+  for (const name in answer.headers) head.push(name, answer.headers[name] ?? '');
+  write(response, answer, head);
+}
+
+function write(response: ServerResponse, { status, headers, body }: HttpAnswer, head: HeaderList): void {
+  const bytes = Buffer.byteLength(body);
+  const encoding = encodingFor(response, { type: headers['content-type'], bytes });
+  if (encoding === null) {
+    head.push('content-length', bytes);
+    response.writeHead(status, head);
+    response.end(body);
+    return;
+  }
+  const finish = (packed: Buffer | null): void => {
+    if (response.destroyed || response.headersSent) return;
+    if (packed !== null) head.push('content-encoding', encoding);
+    head.push('content-length', packed === null ? bytes : packed.length);
+    response.writeHead(status, head);
+    response.end(packed ?? body);
+  };
+  void encode(body, encoding).then(finish);
 }
 
 /** Headers of an error: `Retry-After`, and those that the error names itself (`Allow`, `X-Job-Id`). */

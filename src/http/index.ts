@@ -23,6 +23,9 @@ export {
   setRate,
   visibleError,
 } from './answer.js';
+export { createDocument, etagOf, isKnown } from './document.js';
+export type { DocumentSender } from './document.js';
+export { encode, encodingFor } from './encoding.js';
 export { openSse, SSE_HEADERS } from './sse.js';
 export type { SseOptions, SseWriter } from './sse.js';
 export { untilDrained } from './until-drained.js';

@@ -37,20 +37,24 @@ const WORDS: Partial<Record<FilterName, readonly string[]>> = {
   statuses: OPERATION_STATUSES,
 };
 
+/** Names of two words as the contract spells them: GraphQL spells them otherwise by itself. */
+const PARAMS: Partial<Record<FilterName, string>> = { keyIds: 'key_ids', endUsers: 'end_users' };
+
 /** The lists that are given, checked. @throws ApiError invalid_request with `param` */
 export function checkFilter(filter: UsageFilter): Partial<Record<FilterName, string[]>> {
   const given: Partial<Record<FilterName, string[]>> = {};
-  for (const name of FILTER_NAMES) {
-    const values = filter[name];
+  for (const field of FILTER_NAMES) {
+    const values = filter[field];
     if (values == null) continue;
+    const name = PARAMS[field] ?? field;
     if (values.length === 0) throw invalid(`${name} must name at least one`, name);
     if (values.length > MAX_VALUES) throw invalid(`${name} must name at most ${MAX_VALUES}`, name);
     if (values.some((value) => value.length > MAX_LENGTH || value.includes('\0')))
       throw invalid(`${name} must be texts of at most ${MAX_LENGTH} characters`, name);
-    const words = WORDS[name];
+    const words = WORDS[field];
     if (words !== undefined && !values.every((value) => words.includes(value)))
       throw invalid(`${name} must be of ${words.join(', ')}`, name);
-    given[name] = [...new Set(values)];
+    given[field] = [...new Set(values)];
   }
   return given;
 }

@@ -23,6 +23,7 @@ import type {
 /** An answer has no more rows (beyond 13.6). */
 const MAX_ROWS = 10_000;
 const MAX_DIMENSIONS = 2;
+const DEFAULT_MS = 30 * 86_400_000;
 
 /** At least how long an interval is, and a step that no interval is shorter than. */
 const INTERVAL: Record<UsageInterval, { atLeastMs: number; step: string }> = {
@@ -72,24 +73,26 @@ function checkTimeZone(name: string): string {
     new Intl.DateTimeFormat('en', { timeZone: name });
     return name;
   } catch {
-    throw invalid('timeZone must be a name such as Europe/Berlin', 'timeZone');
+    throw invalid('time_zone must be a name such as Europe/Berlin', 'time_zone');
   }
 }
 
 /** @throws ApiError invalid_request with `param` */
-function check({ orgId, since, until, interval, groupBy, filter, timeZone }: SummaryQuery): Asked {
+function check(query: SummaryQuery): Asked {
+  const { orgId, since, until, groupBy, filter, timeZone } = query;
+  const interval = query.interval ?? 'day';
   checkRange(since, until);
   if (!USAGE_INTERVALS.includes(interval))
     throw invalid(`interval must be one of ${USAGE_INTERVALS.join(', ')}`, 'interval');
   const dimensions = [...new Set(groupBy ?? [])];
   if (!dimensions.every((name) => USAGE_DIMENSIONS.includes(name)))
-    throw invalid(`groupBy must be of ${USAGE_DIMENSIONS.join(', ')}`, 'groupBy');
+    throw invalid(`group_by must be of ${USAGE_DIMENSIONS.join(', ')}`, 'group_by');
   if (dimensions.length > MAX_DIMENSIONS)
-    throw invalid(`groupBy must name at most ${MAX_DIMENSIONS}`, 'groupBy');
+    throw invalid(`group_by must name at most ${MAX_DIMENSIONS}`, 'group_by');
   const given = checkFilter(filter ?? {});
   const zone = checkTimeZone(timeZone ?? 'UTC');
-  const from = Math.floor(since.getTime() / QUARTER_MS) * QUARTER_MS;
-  const end = Math.ceil((until?.getTime() ?? Date.now() + QUARTER_MS) / QUARTER_MS) * QUARTER_MS;
+  const end = Math.ceil((until?.getTime() ?? Date.now()) / QUARTER_MS) * QUARTER_MS;
+  const from = Math.floor((since?.getTime() ?? end - DEFAULT_MS) / QUARTER_MS) * QUARTER_MS;
   if (end <= from) throw invalid('since must not be in the future', 'since');
   if ((end - from) / INTERVAL[interval].atLeastMs > 2 * MAX_ROWS)
     throw invalid(`The time has more than ${MAX_ROWS} intervals`, 'since');
@@ -143,7 +146,7 @@ async function readRows(sql: Sql, asked: Asked): Promise<{ starts: number[]; row
   if (rows.length > MAX_ROWS)
     throw invalid(
       `The answer would have more than ${MAX_ROWS} rows: choose a shorter time or a filter`,
-      groupBy.length > 0 ? 'groupBy' : 'since',
+      groupBy.length > 0 ? 'group_by' : 'since',
     );
   return { starts, rows };
 }

@@ -91,10 +91,12 @@ export interface UsageQuery {
 
 export interface SummaryQuery {
   orgId: string;
-  since: Date;
+  /** Default: 30 days before `until`. */
+  since?: Date | null | undefined;
   /** Default: now. */
   until?: Date | null | undefined;
-  interval: UsageInterval;
+  /** Default `day`. */
+  interval?: UsageInterval | null | undefined;
   groupBy?: readonly UsageDimension[] | null | undefined;
   filter?: UsageFilter | null | undefined;
   /** A name of the IANA database. Default `UTC`. */

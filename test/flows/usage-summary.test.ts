@@ -8,6 +8,7 @@ import type {
   Usage,
   UsageDimension,
   UsageFilter,
+  UsageInterval,
 } from '../../src/usage/index.js';
 import { usdOf } from '../../src/pricing/index.js';
 import { createTestDatabase } from '../support/database.js';
@@ -83,7 +84,7 @@ function randomRow(random: (below: number) => number): LedgerRow {
 }
 
 /** An interval's name in a zone, from the parts of the local time. */
-function intervalOf(time: Date, interval: SummaryQuery['interval'], timeZone: string): string {
+function intervalOf(time: Date, interval: UsageInterval, timeZone: string): string {
   const parts = new Intl.DateTimeFormat('en-CA', {
     timeZone,
     year: 'numeric',
@@ -138,7 +139,7 @@ function plainSum(rows: readonly LedgerRow[], query: SummaryQuery): Map<string, 
   const { interval, timeZone, groupBy = [], filter = {} } = query;
   const sums = new Map<string, Plain>();
   for (const row of rows) {
-    if (row.settledAt < query.since || row.settledAt >= query.until!) continue;
+    if (row.settledAt < query.since! || row.settledAt >= query.until!) continue;
     const fits = Object.entries(filter!).every(([name, values]) =>
       DIMENSION[FILTERS[name as keyof UsageFilter]]
         .of(row)
@@ -150,7 +151,7 @@ function plainSum(rows: readonly LedgerRow[], query: SummaryQuery): Map<string, 
       [[]],
     );
     for (const group of groups) {
-      const key = JSON.stringify([intervalOf(row.settledAt, interval, timeZone!), ...group]);
+      const key = JSON.stringify([intervalOf(row.settledAt, interval!, timeZone!), ...group]);
       const sum = sums.get(key) ?? {
         requests: 0,
         errors: 0,
@@ -191,7 +192,7 @@ function shown(row: SummaryRow, { interval, timeZone, groupBy = [] }: SummaryQue
   const group = groupBy!.map((name) => row[DIMENSION[name].column]);
   const { tokens } = row;
   return {
-    key: JSON.stringify([intervalOf(row.start, interval, timeZone!), ...group]),
+    key: JSON.stringify([intervalOf(row.start, interval!, timeZone!), ...group]),
     sums: {
       requests: row.requests,
       errors: row.errors,
@@ -361,15 +362,15 @@ describe('a query for a summary is refused', () => {
   const good = { since: new Date(BEGIN), until: new Date(BEGIN + HOUR), interval: 'hour' as const };
 
   it.each<[string, Partial<SummaryQuery>, string]>([
-    ['with three dimensions', { groupBy: ['model', 'key', 'tag'] }, 'groupBy'],
-    ['with an unknown zone', { timeZone: 'Mars/Olympus' }, 'timeZone'],
-    ['with an offset in the place of a zone', { timeZone: '+05:30' }, 'timeZone'],
+    ['with three dimensions', { groupBy: ['model', 'key', 'tag'] }, 'group_by'],
+    ['with an unknown zone', { timeZone: 'Mars/Olympus' }, 'time_zone'],
+    ['with an offset in the place of a zone', { timeZone: '+05:30' }, 'time_zone'],
     ['that ends before it begins', { until: new Date(BEGIN - HOUR) }, 'until'],
     ['of the future', { since: new Date(Date.now() + 24 * HOUR), until: null }, 'since'],
     ['with an empty list', { filter: { models: [] } }, 'models'],
     ['with too many values', { filter: { tags: Array<string>(101).fill('a') } }, 'tags'],
     ['with an unknown operation', { filter: { operations: ['dance'] } }, 'operations'],
-    ['with a text that PostgreSQL cannot hold', { filter: { endUsers: ['a\0b'] } }, 'endUsers'],
+    ['with a text that PostgreSQL cannot hold', { filter: { endUsers: ['a\0b'] } }, 'end_users'],
     ['with more intervals than rows', { since: new Date('1990-01-01'), interval: 'hour' }, 'since'],
   ])('%s', async (_, change, param) => {
     const orgId = await createOrg();
@@ -388,7 +389,7 @@ describe('a query for a summary is refused', () => {
     await writeLedger(db.database, orgId, rows);
     await folding.fold();
     const query = { orgId, ...good, groupBy: ['endUser' as const] };
-    await expect(usage.summary(query)).rejects.toMatchObject({ status: 400, details: { param: 'groupBy' } });
+    await expect(usage.summary(query)).rejects.toMatchObject({ status: 400, details: { param: 'group_by' } });
     expect(await usage.summary({ ...query, filter: { endUsers: ['user 7'] } })).toMatchObject([
       { endUser: 'user 7', requests: 1 },
     ]);

@@ -27,7 +27,6 @@ const GRAPHQL_ONLY = new Set([
   'query estimate',
   'query responses',
   'mutation startResponse',
-  'query usageRecords',
   'query agentMemories',
   'mutation deleteAgentMemory',
   'query apiKeys',

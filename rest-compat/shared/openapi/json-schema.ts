@@ -9,6 +9,7 @@ import {
   Kind,
 } from 'graphql';
 import type { GraphQLInputObjectType, GraphQLObjectType } from 'graphql';
+import { snake } from '../bind.js';
 import type { JsonSchema } from '../route.types.js';
 
 const SCALARS: Record<string, JsonSchema> = {
@@ -19,11 +20,10 @@ const SCALARS: Record<string, JsonSchema> = {
   Float: { type: 'number' },
   Boolean: { type: 'boolean' },
   BudgetAmount: { type: ['string', 'number'] },
+  Decimal: { type: 'string' },
   DateTimeISO: { type: 'string', format: 'date-time' },
   JSON: {},
 };
-
-const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 function nullable(schema: JsonSchema): JsonSchema {
   const { type, enum: words } = schema;
@@ -128,9 +128,20 @@ export function withOptional<Value>(schema: Value, names: readonly string[]): Va
   return Object.fromEntries(entries) as Value;
 }
 
+/** Words of several parts are names, in REST's spelling. */
+function parameterLeaf(type: GraphQLInputType): JsonSchema {
+  const schema = leaf(type);
+  return Array.isArray(schema['enum'])
+    ? { ...schema, enum: (schema['enum'] as string[]).map(snake) }
+    : schema;
+}
+
 /** The schema of a path or query parameter. */
 export function parameterSchema(type: GraphQLInputType, defaultValue: unknown): JsonSchema {
-  const schema = leaf(isNonNullType(type) ? type.ofType : type);
+  const inner = isNonNullType(type) ? type.ofType : type;
+  const schema = isListType(inner)
+    ? { type: 'array', items: parameterSchema(inner.ofType, undefined) }
+    : parameterLeaf(inner);
   return defaultValue === undefined ? schema : { ...schema, default: defaultValue };
 }
 

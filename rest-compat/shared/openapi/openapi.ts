@@ -1,3 +1,4 @@
+import { isNonNullType } from 'graphql';
 import type { GraphQLSchema } from 'graphql';
 import type { Operation } from '../compile.js';
 import type { Endpoint } from '../mount.js';
@@ -20,6 +21,7 @@ const TAGS: Record<string, string> = {
   Agents: 'Agents, their runs and their knowledge.',
   Jobs: 'Asynchronous work: list, follow, cancel.',
   Webhooks: 'Signed notifications: registrations and deliveries.',
+  Usage: 'What was used: operations one by one, and added up.',
   'Client tokens': 'Credentials that a browser may hold.',
   Quota: "What is left of the organisation's plan.",
   Models: 'The catalogue.',
@@ -181,34 +183,36 @@ function parametersOf({ route, operation }: Endpoint): JsonSchema[] {
   const ofTable = [...inPath, ...inQuery, ...declared]
     .filter((name) => name !== BODY_VARIABLE && name !== 'after' && !(route.pathVariables && name === 'id'))
     .map((name) => parameterOf({ route, operation }, name, inPath.includes(name) ? 'path' : 'query'));
-  return [...ofTable, ...headersOf(operation)];
+  return [...ofTable, ...headersOf({ route, operation })];
 }
 
 type Described = Pick<Endpoint, 'route' | 'operation'>;
 
 function parameterOf({ route, operation }: Described, name: string, place: 'path' | 'query'): JsonSchema {
   const variable = operation.variables.find((candidate) => candidate.name === name);
-  const { description, example, ...limits } = route.parameters?.[name] ?? { description: '' };
+  const { description, example, commas: _, ...limits } = route.parameters?.[name] ?? { description: '' };
   const fallback = { type: place === 'path' ? 'string' : 'boolean' };
   const schema = variable ? parameterSchema(variable.type, variable.defaultValue) : fallback;
   return {
     name,
     in: place,
-    required: place === 'path',
+    required:
+      place === 'path' ||
+      (variable !== undefined && isNonNullType(variable.type) && variable.defaultValue === undefined),
     description,
     schema: { ...schema, ...limits },
     ...(example === undefined ? {} : { example }),
   };
 }
 
-function headersOf({ kind }: Operation): JsonSchema[] {
+function headersOf({ operation: { kind }, route: { raw } }: Described): JsonSchema[] {
   const header = (name: string, description: string, schema: JsonSchema) => ({
     name,
     in: 'header',
     description,
     schema,
   });
-  if (kind !== 'subscription') return [];
+  if (kind !== 'subscription' || raw === 'text') return [];
   return [
     header('Last-Event-ID', 'The `id:` of the last event that you have.', {
       type: 'integer',
@@ -278,7 +282,7 @@ function successOf(endpoint: Endpoint, convention: Convention): JsonSchema {
 }
 
 function isEventStream({ route, operation }: Endpoint): boolean {
-  return operation.kind === 'subscription' || route.raw === 'run';
+  return (operation.kind === 'subscription' && route.raw !== 'text') || route.raw === 'run';
 }
 
 function contentOf(endpoint: Endpoint, fault: JsonSchema): JsonSchema {

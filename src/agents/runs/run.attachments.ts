@@ -10,7 +10,7 @@ import type { RunAttachment } from './run.types.js';
 
 const MAX_IMAGE_MB = 20;
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/webp']);
-/** Of one document; what is longer is cut, and the model is told so. */
+/** The maximum of characters of one document. A longer text is cut, and the model is told so. */
 const MAX_TEXT = 60_000;
 
 export interface AttachmentOptions {
@@ -22,7 +22,7 @@ export interface AttachmentOptions {
 const unsupported = (): ApiError => invalid('Unsupported attachment type', 'attachments');
 
 /**
- * Reads what was given with a run: images are stored, documents become text.
+ * Reads the attachments of a run: images are stored, documents become text.
  * @throws ApiError invalid_request `Invalid URL`, `Unsupported attachment type`, `Could not fetch url`; payload_too_large
  */
 export async function readAttachments(
@@ -52,7 +52,7 @@ export async function readAttachments(
     } else {
       const from = performance.now();
       const text = await textOf(knowledge, { orgId, bytes, filename: name, signal: call.signal });
-      // Waiting for a reader, and reading, have limits of their own.
+      // Waiting for a reader and reading have time limits of their own.
       deadline += performance.now() - from;
       read.push({ type, name, text });
     }

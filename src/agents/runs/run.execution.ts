@@ -37,23 +37,23 @@ export interface ExecutionOptions {
   caller: ModelCaller;
   toolbox: Toolbox;
   logger: Logger;
-  /** Default: nobody looks. */
+  /** Default: none. */
   observe?: RunObserver;
 }
 
-/** What the runs of one worker share. */
+/** The parts that the runs of one worker share. */
 export interface Workshop {
   workerId: string;
   writer: RunWriter;
   /** The current principal of the run's key. @throws ApiError unauthorized */
   callerOf(keyId: string): Promise<Principal>;
-  /** Resolves in a turn of the event loop of its own: runs that start or go on at once leave room between them for everybody else. */
+  /** Resolves in a separate turn of the event loop for each run, so that runs that start or continue at the same time let other work run between them. */
   turn(): Promise<void>;
 }
 
-/** Where one run is worked on. */
+/** The worker of one run. */
 export interface RunParts extends Workshop {
-  /** The permit that it holds. */
+  /** The permit that the run holds. */
   permit: Permit;
 }
 
@@ -61,16 +61,16 @@ const TOOL_TIMEOUT_MS = 60_000;
 const MAX_PASSAGES = 5;
 const MAX_MEMORIES = 8;
 
-/** One run in this worker's hands, from its claim to its end or its hand-over. */
+/** One run that this worker has claimed, until it ends or is returned to the queue. */
 export class RunExecution implements LeasedWork {
   readonly hold: Hold;
-  /** Resolves when nothing of it is under way any more: `left` where it goes on elsewhere. Never rejects. */
+  /** Resolves when nothing of it runs any more; `left` if another worker is to continue it. Never rejects. */
   readonly ended: Promise<'done' | 'left'>;
   private readonly abort = new AbortController();
   private draining = false;
   private leaving = false;
   private readonly observe: RunObserver;
-  /** A word for what it failed with; messages of callers' making stay out. */
+  /** A word for the kind of its failure. It never contains text of a caller. */
   private failure: string | null = null;
 
   constructor(
@@ -83,22 +83,22 @@ export class RunExecution implements LeasedWork {
     this.ended = runForOrg(run.org_id, async () => await this.observed(), workshop.permit);
   }
 
-  /** Whether it only waits for time to pass, without its permit. */
+  /** Whether it only waits for time to pass and has released its permit. */
   get rests(): boolean {
     return !this.workshop.permit.held;
   }
 
-  /** Stops at the next boundary of a round. */
+  /** Stops after the current round. */
   drain(): void {
     this.draining = true;
   }
 
-  /** Its row is cancelled already. */
+  /** Stops a run whose row is already cancelled. */
   cancel(): void {
     this.stop();
   }
 
-  /** Cancelled, lost, or out of time: everything under way ends now. */
+  /** Ends all work of the run at once: it was cancelled, lost, or is out of time. */
   stop(): void {
     this.leaving = true;
     this.abort.abort(new RunLeft());
@@ -155,7 +155,7 @@ export class RunExecution implements LeasedWork {
     return session;
   }
 
-  /** What is remembered and what the files say, looked up once for the whole run. */
+  /** Looks up memories and passages of files once for the whole run. */
   private async prepare(session: RunSession): Promise<void> {
     const { run, options } = this;
     const { org_id: orgId, agent_id: agentId, end_user: endUser, input: query } = run;
@@ -172,13 +172,13 @@ export class RunExecution implements LeasedWork {
       session.hold({ type: 'thinking', content: passagesStep(passages, agentOrgId === orgId) });
   }
 
-  /** The run itself: ask the model, make the calls that it asks for, until it answers without any. */
+  /** The run's loop: calls the model and makes the tool calls that it asks for, until it answers without tool calls. */
   private async work(session: RunSession, meter: RunMeter): Promise<'done' | 'left'> {
     const { run, options } = this;
     const opening = await openingMessages(run, options);
     const signal = this.abort.signal;
     const round = { model: this.modelOf(), caller: options.caller, meter, session, opening, signal };
-    // The round that the last worker left: what it did not do is done now.
+    // The last worker left this round unfinished: its open calls are made now.
     await session.finishRound();
     do {
       await this.workshop.turn();
@@ -234,7 +234,7 @@ export class RunExecution implements LeasedWork {
       return;
     }
     if (notes.length > 0 && answer.text.trim() === '') {
-      // Tools were all that it had to say, and there were none to call: that is no answer.
+      // The model only asked for tools although none were offered: that is not an answer.
       this.failure = 'server_error';
       options.logger.error({ runId: run.id }, 'a run failed: in the last round its model asked for tools');
       await session.end('failed', 'Generation failed', { operations, tokens, steps: thoughts });

@@ -6,7 +6,7 @@ export class RunFault extends Error {
   }
 }
 
-/** The run is not this worker's any more (cancelled, lost), or the worker stops: nothing more is written. */
+/** The worker no longer holds the run (cancelled, lost), or the worker stops. It writes nothing more. */
 export class RunLeft extends Error {
   constructor() {
     super('The run is not in these hands any more');

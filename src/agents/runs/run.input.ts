@@ -16,9 +16,9 @@ export interface RunInput {
   endUser: string | null;
 }
 
-/** Contract 4.8; the others are ours: enough for a long conversation, and no more than a model's window can hold. */
+/** The first limit is the contract's (4.8). The others are ours: enough for a long conversation, and not more than a model's context window holds. */
 const MAX_INPUT = 10_000;
-/** Of the name of a run's end user. */
+/** The maximum length of an end user's name. */
 export const MAX_USER = 200;
 const MAX_SESSION_ID = 200;
 const MAX_NAME = 200;

@@ -12,8 +12,8 @@ import type { EndedOperation } from './run.moves.queries.js';
 import type { RunRow } from './run.row.js';
 
 /**
- * The purse of one run: each model call and each tool reserves its price before it begins. What was reserved is settled in the
- * transaction that writes the step, so that the ledger, `credits_used` and the steps cannot disagree.
+ * The reservations of one run. Each model call and each tool reserves its price before it begins. The reservation is settled in the
+ * transaction that writes the step, so that the ledger, `credits_used` and the steps always agree.
  */
 export class RunMeter {
   private readonly open = new Map<string, OperationRequest>();
@@ -23,7 +23,7 @@ export class RunMeter {
     private readonly options: { metering: Metering; principal: Principal; run: RunRow; logger: Logger },
   ) {}
 
-  /** What the caller's plan lets the organisation store, bytes; -1: no limit. */
+  /** The storage limit of the organisation's plan, in bytes; -1: no limit. */
   get storageLimit(): number {
     return storageLimitOf(this.options.principal.plan);
   }
@@ -34,7 +34,7 @@ export class RunMeter {
     return reservation?.coveredTokens ?? price.promptTokens + price.maxTokens;
   }
 
-  /** A tool's whole credits; null where it costs none. @throws RunFault `Quota exceeded for credits` */
+  /** Reserves the price of a tool in whole credits; null if it is free. @throws RunFault `Quota exceeded for credits` */
   async reserveTool(credits: number): Promise<string | null> {
     if (credits === 0) return null;
     const id = newId('op');
@@ -46,7 +46,7 @@ export class RunMeter {
     return this.options.metering.tokenAmounts(tokens, multiplier);
   }
 
-  /** An operation as the next write settles it. */
+  /** An operation in the form in which the next write settles it. */
   ended(id: string, amounts: number[] | null, outcome: OperationOutcome): EndedOperation {
     const operation = this.open.get(id);
     this.open.delete(id);
@@ -56,7 +56,7 @@ export class RunMeter {
     return { ...ended, fallback: ledgerFallback(this.request(operation)) };
   }
 
-  /** What an operation has cost, should it be given back without another word: nobody got what it made. */
+  /** Remembers what an operation has cost, in case it is released because nobody got its result. */
   costs(id: string, outcome: OperationOutcome): void {
     this.outcomes.set(id, { ...outcome, ...CANCELLED });
   }
@@ -73,7 +73,7 @@ export class RunMeter {
     }
   }
 
-  /** What was never written: given back. */
+  /** Releases the operations that were never written. */
   async releaseAll(): Promise<void> {
     for (const id of [...this.open.keys()]) await this.release(id);
   }

@@ -19,11 +19,11 @@ export interface EndedOperation {
   amounts: number[] | null;
   /** What its record says of its end: `p_outcome` in SQL. */
   outcome: Record<string, unknown>;
-  /** Stands for a reservation that was lost with the database. */
+  /** Replaces a reservation that was lost with the database. */
   fallback?: object;
 }
 
-/** What a boundary of a step writes in one transaction. */
+/** What is written in one transaction at the end of a step. */
 export interface Work {
   operations: EndedOperation[];
   steps: NewStep[];
@@ -42,16 +42,16 @@ export async function claimRuns(
   return await sql.query<RunRow>(CLAIM, [workerId, free, reserve, leaseMs, limitMs, resting]);
 }
 
-/** A boundary of a step, with what another worker would go on from. */
+/** The end of a step, with the state from which another worker could continue. */
 export type Advance = Work & { state: RunState };
 /** The last write of a run by its worker. */
 export type End = Work & { status: 'completed' | 'failed'; text: string };
 
-/** Writes of the runs in a worker's hands. Those of many runs that come together share a transaction. */
+/** Writes for the runs that a worker holds. Simultaneous writes of many runs share a transaction. */
 export interface RunWriter {
   /** @returns false where the run is not the worker's any more: nothing was changed */
   advance(hold: Hold, work: Advance): Promise<boolean>;
-  /** Resolves once it is on the disk. @returns false where the run is not the worker's any more */
+  /** Resolves when the write is on the disk. @returns false if the worker no longer holds the run */
   end(hold: Hold, end: End): Promise<boolean>;
 }
 
@@ -76,7 +76,7 @@ function createWrites(sql: Sql, statement: { name: string; text: string }) {
     maxBatch: MAX_BATCH,
     retryable: wasRolledBack,
     async run(writes) {
-      // By organisation, in every process alike, so that no two batches lock balances crosswise.
+      // Ordered by organisation in every process, so that two batches never deadlock on balances.
       const order = writes.map((_, index) => index).sort((a, b) => compare(writes[a], writes[b]));
       const items = order.map((index) => itemOf(writes[index] as Write));
       const rows = await sql.query<{ moved: boolean }>(statement, [
@@ -98,7 +98,7 @@ function itemOf({ hold, json }: Write): string {
   return `{"id":${JSON.stringify(hold.id)},"fence":${hold.fence},"work":${json}}`;
 }
 
-/** Fails runs whose worker was killed, and those whose time is over. Answers whether runs wait for a worker. */
+/** Fails runs whose worker was killed or whose time is over. @returns whether runs wait for a worker */
 export async function sweepRuns(sql: Sql): Promise<boolean> {
   const [row] = await sql.query<{ waiting: boolean }>(SWEEP);
   return row?.waiting ?? true;

@@ -1,4 +1,4 @@
-/** Reads of runs and the statement that makes one; a run's moves stand in run.moves.queries.ts. */
+/** Reads of runs, and the statement that creates one. The changes of a run are in run.moves.queries.ts. */
 import { RUN_COLUMNS } from './run.row.js';
 
 export const CREATE = { name: 'agent_runs_create', text: 'SELECT * FROM penstock_run_create($1::jsonb)' };

@@ -5,10 +5,10 @@ import { toEvent } from './run.row.js';
 import type { EventRow } from './run.row.js';
 import { EVENTS } from './run.queries.js';
 
-/** Runs whose events are read together. */
+/** The maximum of runs whose events are read together. */
 const MAX_BATCH = 100;
 
-/** Events of runs; those of many runs that are asked for at once are one read. */
+/** Reads events of runs. Simultaneous requests for many runs share one read. */
 export function createRunReader(database: Database): Pick<AgentRunService, 'events'> {
   const events = createBatcher<EventsOf, RunEvent[]>({
     run: (items) => readEvents(database, items),
@@ -25,7 +25,7 @@ interface EventsOf {
   limit: number;
 }
 
-/** The next events of many runs in one read: each process follows all the runs that its subscribers watch. */
+/** Reads the next events of many runs at once: each process follows all runs that its subscribers watch. */
 async function readEvents(database: Database, items: EventsOf[]): Promise<RunEvent[][]> {
   const rows = await database.system.query<EventRow & { nth: number }>(EVENTS, [
     items.map(({ orgId }) => orgId),

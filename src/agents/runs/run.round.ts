@@ -10,7 +10,7 @@ import type { RunMeter } from './run.meter.js';
 import type { RunSession } from './run.session.js';
 import type { NewStep, PendingCall, UsedAgent } from './run.types.js';
 
-/** Calls of one round; what a model asks for beyond them is dropped (decisions 6 "Agents"). */
+/** The maximum of tool calls in one round. Further calls are dropped (decisions 6 "Agents"). */
 const MAX_CALLS = 8;
 const NO_OBJECT = 'Invalid input: the arguments are no JSON object';
 const CUT = 'Invalid input: the answer was cut off before the arguments';
@@ -25,11 +25,11 @@ export interface RoundOptions {
   signal: AbortSignal;
 }
 
-/** What the model said in a round. */
+/** The model's answer in a round. */
 export interface Said extends ModelCallResult {
-  /** Calls of tools that it was offered; none: this is the run's last answer. */
+  /** Calls of tools that were offered. If there are none, this is the run's last answer. */
   calls: AskedCall[];
-  /** Remarks on tools that it asked for though none were on offer. */
+  /** Notes on tools that it asked for although they were not offered. */
   notes: string[];
 }
 
@@ -51,20 +51,20 @@ export async function askModel(
     metered: true,
   });
   const asked = result.answer.calls.slice(0, MAX_CALLS);
-  // Without tools on offer there are none to call, whatever the model says.
+  // If no tools were offered, none are called, whatever the model says.
   return offered
     ? { ...result, calls: asked, notes: [] }
     : { ...result, calls: [], notes: asked.map(({ name }) => noteOf(session, name)) };
 }
 
-/** A tool in the convention's form. Its input is checked by the tool itself, so that a fault is a step like any other. */
+/** A tool in the convention's form. The tool itself checks its input, so that an error is a step like any other. */
 function functionOf({ name, description, inputSchema }: AgentTool): object {
   return { type: 'function', function: { name, description, parameters: inputSchema } };
 }
 
 /**
- * Writes the round's charge, its thinking and its calls before any of them is made, so that a tool runs only when another worker would know
- * of it.
+ * Writes the round's charge, its thinking and its calls before any call is made, so that another worker would know of every tool that has
+ * run.
  * @throws RunFault where credits cut the answer: the call that was cut can be anything, and is not made
  */
 export async function openRound({ session, meter }: RoundOptions, said: Said): Promise<void> {
@@ -106,7 +106,7 @@ function pendingCall(
   asked: AskedCall,
   { index, cut }: { index: number; cut: boolean },
 ): PendingCall {
-  // Upstreams repeat ids; a run needs its own.
+  // Upstreams repeat ids, so a run makes its own.
   const call = {
     id: `call_${state.rounds}_${index}`,
     tool: asked.name,
@@ -118,16 +118,16 @@ function pendingCall(
   const input = inputOf(asked.arguments);
   if (input === null)
     return { ...call, input: { arguments: asked.arguments.slice(0, 2000) }, fault: NO_OBJECT };
-  // Without its arguments it could do far more than it was to do: delete all, where one was meant.
+  // Without its arguments a tool could do far more than intended, for example delete everything instead of one thing.
   if (cut && Object.keys(input).length === 0) return { ...call, input, fault: CUT };
-  // Blank text is no JSON, and what cannot be stored is not sent either.
+  // Blank text is not JSON, and text that cannot be stored is not sent either.
   const isWritten = asked.arguments.trim() !== '' && storedJson(input) === JSON.stringify(input);
   return isWritten
     ? { ...call, input, carried: { ...call.carried, arguments: asked.arguments } }
     : { ...call, input };
 }
 
-/** A call's arguments, for which many upstreams send nothing where a tool takes none; null: they are no object that can be passed on. */
+/** A call's arguments. Many upstreams send nothing if a tool takes none. Null: they are not an object that can be passed on. */
 function inputOf(text: string): Record<string, unknown> | null {
   if (text.trim() === '') return {};
   try {
@@ -139,7 +139,7 @@ function inputOf(text: string): Record<string, unknown> | null {
   }
 }
 
-/** Names that can change what objects are: a tool never gets them. */
+/** Names that can change an object's prototype: a tool never gets them. */
 function holdsPrototype(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Object.hasOwn(value, '__proto__')) return true;

@@ -35,13 +35,13 @@ export interface RunRow {
   completed_at: Date | null;
 }
 
-/** What the faces read of a run. */
+/** The columns that the APIs show of a run. */
 export const RUN_COLUMNS = `id, org_id, agent_id, session_id, status, input, output, error_message, total_steps, tokens_used, credits_used,
   sequence, created_at, completed_at`;
 
 const RUN_ID = /^run_[0-9a-z]{26}$/;
 
-/** Ids that cannot be ids are unknown without a query. */
+/** An impossible id is unknown without a query. */
 export function isRunId(id: string): boolean {
   return RUN_ID.test(id);
 }
@@ -98,7 +98,7 @@ export type EventRow = RunRow & {
   e_credits_used: string;
 };
 
-/** An event with the run as of it: what came later is taken back. */
+/** An event with the run as it was at that time: later changes are undone. */
 export function toEvent(row: EventRow): RunEvent {
   const last = row.e_sequence === row.sequence;
   const run = toRun({

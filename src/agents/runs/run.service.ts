@@ -10,7 +10,7 @@ import { createRunStarter } from './run.start.js';
 import type { RunStartOptions } from './run.start.js';
 import { CANCEL, GET, GET_MANY, KNOWN, LIST, POSITIONS, STEPS } from './run.queries.js';
 
-/** Runs of agents (contract 2.12, 4.8; decisions 6 "Agents"). They belong to the organisation that made them. */
+/** Runs of agents (contract 2.12, 4.8; decisions 6 "Agents"). A run belongs to the organisation that started it. */
 export function createRunService(options: RunStartOptions): AgentRunService {
   const { database } = options;
   const start = createRunStarter(options);
@@ -25,7 +25,7 @@ export function createRunService(options: RunStartOptions): AgentRunService {
   const service: AgentRunService = {
     async start(call, agentId, body) {
       const made = takeBound(call, 'run');
-      // A retry with the same Idempotency-Key joins the run that the first call made.
+      // A retry with the same Idempotency-Key joins the run that the first call started.
       if (made !== null) return await find(call.principal.orgId, null, made);
       return await start(call, agentId, body);
     },
@@ -61,7 +61,7 @@ export function createRunService(options: RunStartOptions): AgentRunService {
   return service;
 }
 
-/** One statement however many runs are asked for. */
+/** One statement, however many runs are requested. */
 function readsOfMany(database: Database): Pick<AgentRunService, 'getMany' | 'stepsOf' | 'positions'> {
   return {
     async getMany(principal, runIds) {

@@ -31,11 +31,11 @@ export interface SessionOptions {
     input: unknown;
     tally: OperationTally;
   }): Promise<ToolOutcome>;
-  /** Fires when the run is taken out of this worker's hands. */
+  /** Fires when the worker loses the run. */
   signal: AbortSignal;
 }
 
-/** A run in a worker's hands: its state and every write of it. Each write is one transaction under the run's fence. */
+/** The state of a run that a worker holds, and all of its writes. Each write is one transaction that checks the run's fence. */
 export class RunSession {
   private held: NewStep[] = [];
 
@@ -49,7 +49,7 @@ export class RunSession {
     return this.options.tools;
   }
 
-  /** A step that is written with the next one: what goes before the first model call is no work yet. */
+  /** A step that is written together with the next one: before the first model call there is no work to write. */
   hold(step: NewStep): void {
     this.held.push(step);
   }
@@ -62,13 +62,13 @@ export class RunSession {
     this.held = [];
   }
 
-  /** The last write. @throws RunLeft */
+  /** Writes the end of the run. @throws RunLeft */
   async end(status: 'completed' | 'failed', text: string, work: Work): Promise<void> {
     const end = { ...work, steps: [...this.held, ...work.steps], status, text };
     await this.write(end, () => this.options.writer.end(this.options.hold, end));
   }
 
-  /** Makes the calls of the open round, where there is one, one after the other; the round then becomes part of what was said. @throws RunFault, RunLeft */
+  /** Makes the calls of the open round, if there is one, one after the other. The round then becomes part of the conversation. @throws RunFault, RunLeft */
   async finishRound(): Promise<void> {
     const { open, messages } = this.state;
     if (open === null) return;
@@ -147,7 +147,7 @@ export class RunSession {
     return result;
   }
 
-  /** What the model is told of a tool's failure. @throws what ends the run */
+  /** The text that tells the model of a tool's failure. @throws errors that end the run */
   private messageOf(error: unknown, tool: AgentTool): string {
     if (error instanceof ToolError) return error.message;
     if (this.options.signal.aborted) throw new RunLeft();
@@ -170,20 +170,20 @@ const failureOf = (error: unknown): OperationEnding => ({
   errorCode: error instanceof ApiError ? error.code : 'server_error',
 });
 
-/** A run's own notes on a message or a part of it, where the loop hands them on. */
+/** The run's notes on a message or a part of it. */
 function notes(carried: object | undefined): { providerOptions?: { penstock: Record<string, string> } } {
   return carried === undefined
     ? {}
     : { providerOptions: { penstock: { ...carried } as Record<string, string> } };
 }
 
-/** What the model reads of a result or an error. */
+/** The text of a result or an error for the model. */
 function toldOf(text: string, source: string | undefined): string {
   return source === undefined ? text : markUntrusted(source, text);
 }
 
 /**
- * Tries a write of a run until the database has decided, for as long as its lease may hold. The write must bear being repeated: its
+ * Repeats a write of a run until the database has decided, as long as the lease may be valid. The write must be repeatable, because its
  * answer may have been lost.
  */
 export async function persist(write: () => Promise<boolean>, logger: Logger): Promise<boolean> {
@@ -199,7 +199,7 @@ export async function persist(write: () => Promise<boolean>, logger: Logger): Pr
   }
 }
 
-/** What PostgreSQL refused for the statement's own sake stays refused. */
+/** Whether a repetition may succeed. If PostgreSQL refused the statement itself, it would refuse it again. */
 function isTransient(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return !(typeof code === 'string' && /^(22|23|42|P0)/.test(code) && code.length === 5);

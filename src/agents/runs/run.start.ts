@@ -31,7 +31,7 @@ export interface RunStartOptions extends AttachmentOptions {
   knownTools(): ReadonlySet<string>;
 }
 
-/** What a run costs before it has done anything (decisions 2): hundredths. */
+/** The base price of a run (decisions 2), in hundredths. */
 const BASE_PRICE = { agent_runs: 100, credits: 200 };
 
 interface Checked {
@@ -41,7 +41,7 @@ interface Checked {
   attribution: Attribution;
 }
 
-/** Takes a call to its stored run, in the order of decisions 1; a worker takes it from there. */
+/** Checks a call and stores its run, in the order of decisions 1. A worker executes it. */
 export function createRunStarter(
   options: RunStartOptions,
 ): (call: CallContext, agentId: string, body: Record<string, unknown>) => Promise<AgentRun> {
@@ -51,7 +51,7 @@ export function createRunStarter(
     try {
       checked = await check(options, call, { agentId, body });
     } catch (fault) {
-      // 429 comes before 403, 404 and 400: the slot is taken, then the fault is told.
+      // 429 comes before 403, 404 and 400: the slot is taken first, then the error is thrown.
       await admitCall(metering, call, {});
       throw fault;
     }
@@ -70,7 +70,7 @@ export function createRunStarter(
       await reserve(metering, call, draft);
       return await create(options, call, { ...draft, attachments });
     } catch (error) {
-      // What waits for a database that is away goes with the retention.
+      // Files that cannot be removed while the database is away are removed by the retention.
       if (!isDatabaseAway(error)) await options.files.removeFilesOfFailedWork(call.principal.orgId, runId);
       throw error;
     }
@@ -167,8 +167,8 @@ async function create(options: RunStartOptions, call: CallContext, draft: Draft)
 }
 
 /**
- * A creation that failed gives its reservation back, unless it was committed and only its answer was lost. Who has waited for a database
- * that is away does not wait for this too.
+ * Releases the reservation of a failed creation, unless it was committed and only its answer was lost. A caller that has already waited for
+ * the database does not wait for this too.
  */
 async function undo(
   { database, metering }: RunStartOptions,

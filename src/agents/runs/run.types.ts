@@ -3,7 +3,7 @@ import type { CarriedCall, CarriedTurn } from '../model/carried.js';
 import type { AgentTool } from '../tools/tool.types.js';
 import type { RunRow } from './run.row.js';
 
-/** The agent as a run uses it: as it was at the start, cut to what the plan allows. */
+/** The agent as it was when the run began, reduced to what the plan allows. */
 export interface UsedAgent {
   name: string;
   systemPrompt: string;
@@ -11,46 +11,46 @@ export interface UsedAgent {
   tools: string[];
   temperature: number;
   maxTokens: number;
-  /** Rounds: one model call with the tools that it asks for. */
+  /** The maximum of rounds. A round is one model call with the tool calls that it asks for. */
   maxIterations: number;
   memoryEnabled: boolean;
 }
 
-/** What was given with a run: an image that was stored, or a document's text. */
+/** An attachment of a run: a stored image, or a document's text. */
 export type RunAttachment =
   | { type: 'image'; name: string; fileId: string; extension: string; contentType: string }
   | { type: 'document'; name: string; text: string };
 
-/** A tool call that the model made in the round that is under way. */
+/** A tool call of the current round. */
 export interface PendingCall {
   id: string;
   tool: string;
   input: Record<string, unknown>;
-  /** Its id at its maker, and what it carries for that. */
+  /** The provider's id of the call, and the provider's data in it. */
   carried?: CarriedCall;
-  /** Why it is not made: what the model sent is no input. The model is told so. */
+  /** Why it is not made: the model sent invalid input. The model is told this. */
   fault?: string;
-  /** Its `tool_call` step was written. */
+  /** Whether its `tool_call` step was written. */
   announced: boolean;
-  /** What the model is told; absent while it is still to be done. */
+  /** The result for the model; absent until the call was made. */
   result?: { text: string; isError: boolean };
 }
 
-/** All that another worker needs to go on from the last boundary. */
+/** Everything that another worker needs to continue from the last stored step. */
 export interface RunState {
-  /** Counts the writes, so that one that is repeated happens once. */
+  /** Counts the writes, so that a repeated write takes effect once. */
   writes: number;
-  /** The system prompt with what was recalled and found: the same for the whole run. */
+  /** The system prompt with memories and passages, the same for the whole run. */
   system: string;
-  /** Rounds that were begun. */
+  /** The number of rounds that have begun. */
   rounds: number;
-  /** What was said after the user's message: whole rounds. */
+  /** The complete rounds after the user's message. */
   messages: LanguageModelV4Prompt;
-  /** The round under way: its answer and its calls. */
+  /** The current round: its answer and its calls. */
   open: { text: string; calls: PendingCall[]; carried?: CarriedTurn } | null;
 }
 
-/** A step as a worker writes it. */
+/** A step in the form in which a worker writes it. */
 export interface NewStep {
   type: 'thinking' | 'tool_call' | 'tool_result' | 'response';
   content?: string;
@@ -59,10 +59,10 @@ export interface NewStep {
   output?: unknown;
 }
 
-/** Stands around what a worker does with a run; it changes nothing. */
+/** Observes what a worker does with a run, without changing it. */
 export interface RunObserver {
   /**
-   * From a run's claim to its end or hand-over.
+   * Covers a run from its claim until it ends or is returned to the queue.
    * @param run with the provider of the agent's model, null where there is none any more
    * @param work answers what the run failed with (an error's code or name), or null
    */

@@ -36,6 +36,8 @@ export interface ApiFaces {
   rest: ReadonlyMap<string, RestTable>;
   graphql: Handler;
   graphqlSse: Handler;
+  /** The SDL, at /graphql/schema.graphql. */
+  sdl: Handler;
   signIn: Handler;
   /** The rate window of the client's address: pages and preflights, which need no key, have the three rate headers too (decisions 4). */
   addressRate(request: Addressed): RateState;
@@ -116,13 +118,17 @@ function accountOf({ accessLog, api }: RouterOptions): RequestHandler {
 
 /** Requests to the API that need no key: a browser's preflight, and GraphiQL. */
 function isKeyless({ url, method }: IncomingMessage): boolean {
-  return pathOf(url ?? '') === '/graphql' || (method === 'OPTIONS' && isRest(url ?? ''));
+  const path = pathOf(url ?? '');
+  return path === '/graphql' || path === SDL_PATH || (method === 'OPTIONS' && isRest(url ?? ''));
 }
 
 /** Case-insensitive and with an optional slash at its end, as for all pages. */
 const GRAPHQL = /^\/graphql\/?$/i;
 
-function mountGraphql(app: Express, { graphql, graphqlSse }: ApiFaces, { graphiql }: Pages): void {
+const SDL_PATH = '/graphql/schema.graphql';
+
+function mountGraphql(app: Express, { graphql, graphqlSse, sdl }: ApiFaces, { graphiql }: Pages): void {
+  app.route(SDL_PATH).get((request, response) => sdl(request, response));
   app
     .route(GRAPHQL)
     .get(graphiql)

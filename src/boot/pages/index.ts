@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import compression from 'compression';
@@ -31,6 +32,43 @@ const TEXTS: Record<string, { type: string; text: string }> = {
   'docs-page.js': { type: 'text/javascript', text: DOCS_SCRIPT },
   'docs-page.css': { type: 'text/css', text: DOCS_STYLE },
 };
+
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+const HASHED = /^(.+)-([0-9a-f]{16})(\.[a-z]+)$/;
+
+/** By the file's time, since a build may replace it. */
+const hashes = new Map<string, { changedAt: number; hash: string }>();
+
+/** The hash of an asset's content; null where there is no such asset. */
+function hashOf(name: string): string | null {
+  const text = Object.hasOwn(TEXTS, name) ? TEXTS[name] : undefined;
+  if (text !== undefined) return shortHash(text.text);
+  const file = Object.hasOwn(FILES, name) ? FILES[name]?.() : undefined;
+  const found = file === undefined ? undefined : statSync(file, { throwIfNoEntry: false });
+  if (file === undefined || found === undefined) return null;
+  const known = hashes.get(name);
+  if (known?.changedAt === found.mtimeMs) return known.hash;
+  const hash = shortHash(readFileSync(file));
+  hashes.set(name, { changedAt: found.mtimeMs, hash });
+  return hash;
+}
+
+const shortHash = (content: string | Buffer): string =>
+  createHash('sha256').update(content).digest('hex').slice(0, 16);
+
+/** A page names its assets by their content, so that browsers keep them for ever. */
+const withHashes = (html: string): string =>
+  html.replace(/\bassets\/([\w-]+)(\.(?:js|css))/g, (address, name: string, ending: string) => {
+    const hash = hashOf(name + ending);
+    return hash === null ? address : `assets/${name}-${hash}${ending}`;
+  });
+
+/** The name behind a hashed one. Not current: the page that names it is of another version, and is given what there is now, for this once. */
+function plainName(given: string): { name: string; isCurrent: boolean } {
+  const [, name, hash, ending] = HASHED.exec(given) ?? [];
+  if (name === undefined || ending === undefined) return { name: given, isCurrent: false };
+  return { name: name + ending, isCurrent: hashOf(name + ending) === hash };
+}
 
 /**
  * Content-Security-Policy: the pages may load from and connect to this server only. GraphiQL and Swagger UI need inline styles; the dashboard
@@ -70,7 +108,7 @@ export interface Pages {
 
 /**
  * The pages: the dashboard at /dashboard, GraphiQL at /graphql for browsers, the API docs at /docs, and a redirect from /. All addresses are
- * relative, because a proxy may serve them below another path. Pages are compressed; answers of the API are not (ADR 15).
+ * relative, because a proxy may serve them below another path. Pages and their assets are packed by a package; answers of the API pack themselves (ADR 15).
  */
 export function createPages(publicUrl: string): Pages {
   const sendPage = pageSender(publicUrl);
@@ -80,13 +118,13 @@ export function createPages(publicUrl: string): Pages {
   router.get('/docs', (request, response) => sendPage(request, response, DOCS_HTML));
   router.get('/dashboard', (request, response) => sendPage(request, response, DASHBOARD_HTML));
   router.get('/assets/:name', (request, response, next) => {
-    const { name } = request.params;
+    const { name, isCurrent } = plainName(request.params.name);
     const text = Object.hasOwn(TEXTS, name) ? TEXTS[name] : undefined;
     const file = Object.hasOwn(FILES, name) ? FILES[name]?.() : undefined;
-    response.setHeader('Cache-Control', 'no-cache');
+    response.setHeader('Cache-Control', isCurrent ? IMMUTABLE : 'no-cache');
     if (text) response.type(text.type).send(text.text);
     else if (file !== undefined && existsSync(file))
-      response.sendFile(file, { etag: true, acceptRanges: false });
+      response.sendFile(file, { etag: true, acceptRanges: false, cacheControl: false });
     else next();
   });
   const graphiql: RequestHandler = (request, response, next) => {
@@ -111,6 +149,6 @@ function pageSender(publicUrl: string): (request: Request, response: Response, h
     response.setHeader('Referrer-Policy', 'no-referrer');
     response.setHeader('X-Frame-Options', 'DENY');
     response.setHeader('Cache-Control', 'no-cache');
-    response.type('html').send(html);
+    response.type('html').send(withHashes(html));
   };
 }

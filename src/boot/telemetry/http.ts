@@ -7,6 +7,7 @@ import type { Route } from '../http/protocol-events.js';
 const EXACT = new Set([
   '/',
   '/graphql',
+  '/graphql/schema.graphql',
   '/docs',
   '/healthz',
   '/readyz',
