@@ -1114,6 +1114,7 @@ CREATE TABLE webhooks (
   url text NOT NULL,
   events text[] NOT NULL,
   enabled boolean NOT NULL,
+  format text DEFAULT 'json'::text NOT NULL,
   custom_headers jsonb DEFAULT '{}'::jsonb NOT NULL,
   secret bytea NOT NULL,
   next_secret bytea,
@@ -1125,6 +1126,7 @@ CREATE TABLE webhooks (
   last_delivery_at timestamp with time zone,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT webhooks_format_check CHECK ((format = ANY (ARRAY['json'::text, 'slack'::text]))),
   CONSTRAINT webhooks_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
   CONSTRAINT webhooks_pkey PRIMARY KEY (id)
 );
@@ -3480,7 +3482,7 @@ AS $function$
 $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_webhook_claim(p_claim text, p_busy jsonb, p_limit integer, p_per_webhook integer, p_claim_ms integer, p_first_delay_ms bigint)
- RETURNS TABLE(id text, org_id text, webhook_id text, event jsonb, url text, custom_headers jsonb, secret bytea, next_secret bytea, rotating boolean, places integer)
+ RETURNS TABLE(id text, org_id text, webhook_id text, event jsonb, url text, custom_headers jsonb, secret bytea, next_secret bytea, rotating boolean, places integer, format text)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -3529,7 +3531,7 @@ BEGIN
       RETURNING d.id, d.org_id, d.webhook_id, d.event_id, chosen.places
     )
     SELECT c.id, c.org_id, c.webhook_id, e.event, w.url, w.custom_headers, w.secret, w.next_secret,
-      COALESCE(w.rotates_at > v_now, false), c.places
+      COALESCE(w.rotates_at > v_now, false), c.places, w.format
     FROM claimed c JOIN webhooks w ON w.id = c.webhook_id JOIN webhook_events e ON e.id = c.event_id;
 END $function$;
 

@@ -18,6 +18,7 @@ import {
   TOOLS,
 } from '../src/contract/words.js';
 import type { Scope } from '../src/contract/words.js';
+import { WEBHOOK_FORMATS } from '../src/webhooks/index.js';
 import { OPERATION_STATUSES, USAGE_DIMENSIONS, USAGE_INTERVALS } from '../src/usage/usage.types.js';
 
 /** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions 8). */
@@ -239,6 +240,10 @@ export const WebhookDeliveryStatus = words(
     failed: 'The last attempt failed. retryWebhookDelivery or recoverWebhook sends it again.',
   },
 );
+export const WebhookFormat = words('WebhookFormat', WEBHOOK_FORMATS, 'The body of a delivery.', {
+  json: 'The event.',
+  slack: "`{text}`, a sentence on the event, as Slack's incoming webhooks take it.",
+});
 export const AgentTemplateCategory = words(
   'AgentTemplateCategory',
   TEMPLATE_CATEGORIES,

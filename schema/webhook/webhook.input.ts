@@ -1,5 +1,7 @@
 import { Extensions, Field, InputType, Int } from 'type-graphql';
 import { CUSTOM_HEADERS, EVENT_TYPES, nonBlank } from '../json-schemas.js';
+import type { WebhookFormat as Format } from '../../src/webhooks/index.js';
+import { WebhookFormat } from '../enums.js';
 import { Json } from '../scalars.js';
 
 @InputType({ description: 'The address and the event types of a new webhook.' })
@@ -19,6 +21,10 @@ export class CreateWebhookInput {
   @Extensions({ jsonSchema: { default: true } })
   @Field(() => Boolean, { nullable: true, description: 'Default true.' })
   enabled?: boolean | null;
+
+  @Extensions({ jsonSchema: { default: 'json' } })
+  @Field(() => WebhookFormat, { nullable: true, description: 'The body of a delivery. Default json.' })
+  format?: Format | null;
 
   @Extensions({ jsonSchema: CUSTOM_HEADERS })
   @Field(() => Json, { nullable: true, description: 'At most 20 names and values.' })
@@ -45,6 +51,10 @@ export class UpdateWebhookInput {
   @Extensions({ notNull: true })
   @Field(() => Boolean, { nullable: true, description: 'Whether events are sent.' })
   enabled?: boolean | null;
+
+  @Extensions({ notNull: true })
+  @Field(() => WebhookFormat, { nullable: true, description: 'The body of a delivery.' })
+  format?: Format | null;
 
   @Extensions({ jsonSchema: CUSTOM_HEADERS })
   @Field(() => Json, {

@@ -1,6 +1,7 @@
 import { Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import { connectionType } from '../connection.js';
-import { WebhookDeliveryStatus } from '../enums.js';
+import type { WebhookFormat as Format } from '../../src/webhooks/index.js';
+import { WebhookDeliveryStatus, WebhookFormat } from '../enums.js';
 import { DateTime, Json } from '../scalars.js';
 
 /** Contract 2.15. */
@@ -23,6 +24,9 @@ export class WebhookType {
 
   @Field(() => Boolean, { description: 'Whether events are sent.' })
   enabled!: boolean;
+
+  @Field(() => WebhookFormat, { description: 'What a delivery has as its body.' })
+  format!: Format;
 
   @Field(() => Json, { description: 'Names and values of headers that each delivery carries.' })
   customHeaders!: Record<string, string>;

@@ -1,3 +1,4 @@
+import { recordChange } from '../audit/index.js';
 import type { Database } from '../database/index.js';
 import { exportRecords } from './export.js';
 import { countRecords, listRecords } from './records.js';
@@ -15,7 +16,9 @@ export function createUsage({ database }: { database: Pick<Database, 'transactio
       database.transaction(async (sql) => {
         await sql.query(WITHOUT_LIMIT);
         const [row] = await sql.query<{ count: number }>(REBUILD, [orgId]);
-        return row?.count ?? 0;
+        const folded = row?.count ?? 0;
+        await recordChange(sql, { orgId, action: 'usage_rebuilt', subject: { id: null }, after: { folded } });
+        return folded;
       }),
   };
 }

@@ -4,6 +4,7 @@ import type { FileService } from '../files/files.types.js';
 import type { SecretBox } from './secret-box.js';
 import { currentTraceparent } from '../telemetry/index.js';
 import { signatureHeaders } from './signature.js';
+import { slackText } from './slack.js';
 import type { ClaimedDelivery, DeliveryAttempt } from './webhook.types.js';
 
 /** Time-out for the status line and headers (decisions 6 "Webhooks"). */
@@ -52,7 +53,7 @@ export async function attemptDelivery(
   try {
     const occurredAt = new Date(String(delivery.event['timestamp']));
     const event = files.sign(delivery.orgId, delivery.event, occurredAt);
-    const body = JSON.stringify(event);
+    const body = JSON.stringify(delivery.format === 'slack' ? { text: slackText(event) } : event);
     const signed = {
       body,
       eventId: String(event['id']),

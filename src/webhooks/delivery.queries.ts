@@ -2,7 +2,7 @@ import type { Sql, Statement } from '../database/database.types.js';
 import type { AttemptResult } from './attempt.js';
 import type { DatabaseClock } from './database-clock.js';
 import type { SecretBox } from './secret-box.js';
-import type { ClaimedDelivery } from './webhook.types.js';
+import type { ClaimedDelivery, WebhookFormat } from './webhook.types.js';
 
 /** Failed attempts in a row that disable a webhook (contract 6.1). */
 const DISABLE_AFTER = 10;
@@ -18,6 +18,7 @@ export interface ClaimedRow {
   next_secret: Buffer | null;
   rotating: boolean;
   places?: number;
+  format: WebhookFormat;
 }
 
 export function toClaimed(row: ClaimedRow): ClaimedDelivery {
@@ -32,6 +33,7 @@ export function toClaimed(row: ClaimedRow): ClaimedDelivery {
     nextSecret: row.next_secret,
     rotating: row.rotating,
     places: row.places ?? 1,
+    format: row.format,
   };
 }
 
@@ -75,7 +77,7 @@ const CLAIM: Statement = {
     SELECT json_build_object(
       'webhooks', (SELECT json_object_agg(w.webhook_id, json_build_object('orgId', w.org_id, 'url', w.url,
           'customHeaders', w.custom_headers, 'secret', encode(w.secret, 'hex'), 'nextSecret', encode(w.next_secret, 'hex'),
-          'rotating', w.rotating, 'places', w.places))
+          'rotating', w.rotating, 'places', w.places, 'format', w.format))
         FROM (SELECT DISTINCT ON (c.webhook_id) c.* FROM c) w),
       'deliveries', json_agg(json_build_array(c.id, c.webhook_id, c.event)))::text AS claimed
     FROM c HAVING count(*) > 0`,
@@ -103,7 +105,7 @@ function readClaimed(text: string): ClaimedDelivery[] {
   );
   return deliveries.map(([id, webhookId, event]) => {
     const { webhook, sealed, next } = known.get(webhookId)!;
-    const { orgId, url, customHeaders, rotating, places } = webhook;
+    const { orgId, url, customHeaders, rotating, places, format } = webhook;
     return {
       id,
       orgId,
@@ -115,6 +117,7 @@ function readClaimed(text: string): ClaimedDelivery[] {
       nextSecret: next,
       rotating,
       places,
+      format,
     };
   });
 }

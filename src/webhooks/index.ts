@@ -13,11 +13,12 @@ export type { SecretBox } from './secret-box.js';
 export { signatureHeaders } from './signature.js';
 export { createWebhookService } from './webhook.service.js';
 export type { WebhookServiceOptions } from './webhook.service.js';
-export { WEBHOOK_EVENT_TYPES } from './webhook.types.js';
+export { WEBHOOK_EVENT_TYPES, WEBHOOK_FORMATS } from './webhook.types.js';
 export type {
   Delivery,
   DeliveryAttempt,
   Webhook,
   WebhookEventType,
+  WebhookFormat,
   WebhookService,
 } from './webhook.types.js';

@@ -1,11 +1,11 @@
 import type { AuditAction, AuditChange, AuditFields } from '../audit/index.js';
 import type { Webhook } from './webhook.types.js';
 
-type Audited = Pick<Webhook, 'name' | 'url' | 'events' | 'enabled' | 'customHeaders'>;
+type Audited = Pick<Webhook, 'name' | 'url' | 'events' | 'enabled' | 'format' | 'customHeaders'>;
 
 /** What the audit log compares of a webhook; {@link mask} hides what it may not show. */
-export function auditedOf({ name, url, events, enabled, customHeaders }: Audited): AuditFields {
-  return { name, url, events, enabled, customHeaders };
+export function auditedOf({ name, url, events, enabled, format, customHeaders }: Audited): AuditFields {
+  return { name, url, events, enabled, format, customHeaders };
 }
 
 const HIDDEN = '***';

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import type { InferEntity } from '@mikro-orm/postgresql';
 import { tenantFilter } from '../database/index.js';
-import type { Delivery, DeliveryAttempt, Webhook } from './webhook.types.js';
+import type { Delivery, DeliveryAttempt, Webhook, WebhookFormat } from './webhook.types.js';
 
 /** A registration (contract 2.15). Its secrets are encrypted (secret-box.ts) and loaded only on demand. */
 export const WebhookEntity = defineEntity({
@@ -14,6 +14,7 @@ export const WebhookEntity = defineEntity({
     url: p.text(),
     events: p.array(),
     enabled: p.boolean(),
+    format: p.text().$type<WebhookFormat>().default('json'),
     customHeaders: p.json<Record<string, string>>().defaultRaw("'{}'"),
     secret: p.blob().lazy(),
     nextSecret: p.blob().nullable().lazy(),
@@ -60,6 +61,7 @@ export function toWebhook(row: WebhookRow, secret: string | null = null): Webhoo
     url: row.url,
     events: row.events,
     enabled: row.enabled,
+    format: row.format,
     customHeaders: row.customHeaders,
     consecutiveFailures: row.consecutiveFailures,
     disabledReason: row.disabledReason ?? null,

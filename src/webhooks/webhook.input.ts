@@ -2,7 +2,8 @@ import type { Egress } from '../egress/index.js';
 import { isLonger } from '../text/characters.js';
 import { invalid } from '../contract/errors.js';
 import { readIsoTime } from '../text/iso-time.js';
-import { WEBHOOK_EVENT_TYPES } from './webhook.types.js';
+import { WEBHOOK_EVENT_TYPES, WEBHOOK_FORMATS } from './webhook.types.js';
+import type { WebhookFormat } from './webhook.types.js';
 
 /** The fields of a registration that its owner may set. */
 export interface WebhookInput {
@@ -10,10 +11,11 @@ export interface WebhookInput {
   url: string;
   events: string[];
   enabled: boolean;
+  format: WebhookFormat;
   customHeaders: Record<string, string>;
 }
 
-const FIELDS = ['name', 'url', 'events', 'enabled', 'custom_headers'];
+const FIELDS = ['name', 'url', 'events', 'enabled', 'format', 'custom_headers'];
 const MAX_NAME = 100;
 const MAX_URL = 2048;
 const MAX_HEADERS = 20;
@@ -78,6 +80,12 @@ function checkEnabled(value: unknown): boolean {
   return value;
 }
 
+function checkFormat(value: unknown): WebhookFormat {
+  const format = WEBHOOK_FORMATS.find((known) => known === value);
+  if (format === undefined) throw invalid(`format must be one of ${WEBHOOK_FORMATS.join(', ')}`, 'format');
+  return format;
+}
+
 function checkHeaders(value: unknown): Record<string, string> {
   if (value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value))
@@ -114,6 +122,7 @@ export function parseCreate(body: Record<string, unknown>, egress: Egress): Webh
     url: checkUrl(body['url'], egress),
     events: checkEvents(body['events']),
     enabled: body['enabled'] == null ? true : checkEnabled(body['enabled']),
+    format: body['format'] == null ? 'json' : checkFormat(body['format']),
     customHeaders: body['custom_headers'] == null ? {} : checkHeaders(body['custom_headers']),
   };
 }
@@ -126,6 +135,7 @@ export function parseUpdate(body: Record<string, unknown>, egress: Egress): Part
   if (body['url'] !== undefined) changes.url = checkUrl(body['url'], egress);
   if (body['events'] !== undefined) changes.events = checkEvents(body['events']);
   if (body['enabled'] !== undefined) changes.enabled = checkEnabled(body['enabled']);
+  if (body['format'] !== undefined) changes.format = checkFormat(body['format']);
   if (body['custom_headers'] !== undefined) changes.customHeaders = checkHeaders(body['custom_headers']);
   return changes;
 }

@@ -24,7 +24,7 @@ export const CLAIM_ONE = `UPDATE webhook_deliveries d SET claim = $4, claimed_un
   WHERE d.id = $3 AND d.webhook_id = $2 AND d.org_id = $1 AND w.id = d.webhook_id AND e.id = d.event_id
     AND (d.claimed_until IS NULL OR d.claimed_until < clock_timestamp())
   RETURNING d.id, d.org_id, d.webhook_id, e.event, w.url, w.custom_headers, w.secret, w.next_secret,
-    COALESCE(w.rotates_at > clock_timestamp(), false) AS rotating`;
+    COALESCE(w.rotates_at > clock_timestamp(), false) AS rotating, w.format`;
 
 /** Attempts of a webhook that were claimed before a time and are not recorded yet; a claim holds for 60 seconds. */
 export const IN_FLIGHT = `SELECT 1 FROM webhook_deliveries d

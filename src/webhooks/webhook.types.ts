@@ -22,6 +22,10 @@ export const WEBHOOK_EVENT_TYPES = [
 ] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
 
+/** What a webhook's receiver understands (beyond 13.5): the event as JSON, or Slack's `{text}`. */
+export const WEBHOOK_FORMATS = ['json', 'slack'] as const;
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
+
 /** A registration (contract 2.15, decisions 6 "Webhooks"). */
 export interface Webhook {
   id: string;
@@ -29,6 +33,7 @@ export interface Webhook {
   url: string;
   events: string[];
   enabled: boolean;
+  format: WebhookFormat;
   customHeaders: Record<string, string>;
   consecutiveFailures: number;
   disabledReason: string | null;
@@ -75,6 +80,7 @@ export interface ClaimedDelivery {
   rotating: boolean;
   /** How many deliveries of the webhook the claim could take; if it took as many, more may wait. */
   places: number;
+  format: WebhookFormat;
 }
 
 export interface WebhookService {

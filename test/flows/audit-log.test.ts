@@ -144,7 +144,7 @@ const CASES: Case[] = [
   ['cancelSubscription', () => 'cancelSubscription { id }', 'subscription_cancelled'],
 ];
 
-/** They change nothing of what the log is about: what is generated, its inputs, and single sends of a webhook. */
+/** They change nothing of what the log is about: what is generated, its inputs, tokens that last an hour at most, and single sends of a webhook. */
 const OTHERS = [
   'createAgent',
   'duplicateAgent',
@@ -169,6 +169,7 @@ const OTHERS = [
   'createSpeech',
   'createTranscription',
   'generateVideo',
+  'createClientToken',
   'testWebhook',
   'retryWebhookDelivery',
 ];
@@ -281,6 +282,7 @@ const COMMANDS: [command: string, given: () => string[], actions: string[]][] = 
   ],
   ['budget delete', () => ['--id', made['cliBudget']!], ['budget_deleted']],
   ['org cancel', () => ['--org', 'By cli'], ['subscription_cancelled']],
+  ['usage rebuild', () => ['--org', 'By cli'], ['usage_rebuilt']],
   ['dead-letters replay', () => [], ['dead_letters_replayed']],
 ];
 
@@ -292,7 +294,6 @@ const READING = [
   'budget list',
   'member list',
   'dead-letters list',
-  'usage',
   'doctor',
   'migrate',
   'topics create',

@@ -13,7 +13,7 @@
 -- finished deliveries.
 CREATE OR REPLACE FUNCTION penstock_webhook_claim(p_claim text, p_busy jsonb, p_limit int, p_per_webhook int, p_claim_ms int, p_first_delay_ms bigint)
 RETURNS TABLE (id text, org_id text, webhook_id text, event jsonb, url text, custom_headers jsonb, secret bytea, next_secret bytea,
-  rotating boolean, places int)
+  rotating boolean, places int, format text)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
@@ -60,6 +60,6 @@ BEGIN
       RETURNING d.id, d.org_id, d.webhook_id, d.event_id, chosen.places
     )
     SELECT c.id, c.org_id, c.webhook_id, e.event, w.url, w.custom_headers, w.secret, w.next_secret,
-      COALESCE(w.rotates_at > v_now, false), c.places
+      COALESCE(w.rotates_at > v_now, false), c.places, w.format
     FROM claimed c JOIN webhooks w ON w.id = c.webhook_id JOIN webhook_events e ON e.id = c.event_id;
 END $$;
