@@ -45,19 +45,11 @@ export function addKeyCommands(program: Command): void {
     .requiredOption('--name <name>')
     .requiredOption('--scopes <list>', 'all, or names separated by commas', parseScopes)
     .option('--expires <time>', 'ISO 8601', parseTime)
-    .option(
-      '--models <list>',
-      'models that the key may call: ids, or provider/*, separated by commas',
-      parseList,
-    )
+    .option('--models <list>', 'models that it may call, separated by commas', parseList)
     .option('--rpm <count>', 'requests per minute; at most those of the plan', parseCount)
-    .option('--burst <count>', 'requests that may arrive at once; default: the value of --rpm', parseCount)
-    .option('--end-user <name>', 'the end user for whom all calls of the key are recorded')
-    .option(
-      '--tags <list>',
-      'tags with which all calls of the key are recorded, separated by commas',
-      parseList,
-    )
+    .option('--burst <count>', 'requests that may arrive at once; default: --rpm', parseCount)
+    .option('--end-user <name>', 'the end user of all calls of the key')
+    .option('--tags <list>', 'tags of all calls of the key, separated by commas', parseList)
     .action(async (options: CreateOptions) => {
       const { org, name, scopes, expires, models = null, endUser = null, tags = [] } = options;
       const withSession = await session();
