@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
 import {
+  accessEntities,
   createKeyService,
   createOrganizationService,
   effectivePlan,
@@ -170,7 +171,7 @@ async function main(dataDir: string): Promise<void> {
     PUBLIC_URL: 'http://127.0.0.1:4000',
     DATA_DIR: dataDir,
   });
-  const database = await createDatabase({ config, logger });
+  const database = await createDatabase({ config, logger, entities: accessEntities });
   const pool = new pg.Pool({
     connectionString: embedded.url,
     max: CALLERS,

@@ -39,11 +39,13 @@
 \ir current/metering/admission_types.sql
 \ir current/metering/settlement_types.sql
 \ir current/metering/balance_events.sql
+\ir current/metering/ledger_numbers.sql
 \ir current/metering/balance_write.sql
 \ir current/metering/balance_open.sql
 \ir current/metering/windows.sql
 \ir current/metering/admit.sql
 \ir current/metering/admit_each.sql
+\ir current/metering/ledger_restore.sql
 \ir current/metering/settle.sql
 \ir current/metering/settle_batch.sql
 \ir current/metering/take_back.sql

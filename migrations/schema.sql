@@ -25,7 +25,9 @@ CREATE TYPE admission_profile AS (
   buckets integer[],
   service_client text,
   client_name text,
-  user_agent text\n);
+  user_agent text,
+  end_user text,
+  tags text[]\n);
 
 CREATE TYPE admission_request AS (
   profile integer,
@@ -33,6 +35,7 @@ CREATE TYPE admission_request AS (
   request_id text,
   job_id text,
   run_id text,
+  parent text,
   prompt bigint,
   max bigint,
   credits bigint,
@@ -50,7 +53,16 @@ CREATE TYPE admission_window AS (
 CREATE TYPE settlement_ending AS (
   operation_id text,
   amounts bigint[],
-  fallback jsonb\n);
+  fallback jsonb,
+  status text,
+  error_code text,
+  answered_model text,
+  provider text,
+  upstream_id text,
+  first_token_ms integer,
+  tokens bigint[],
+  cost_nano bigint,
+  cost_version text\n);
 
 CREATE TYPE settlement_event AS (
   at integer,
@@ -953,6 +965,8 @@ CREATE TABLE usage_ledger (
   charged bigint[],
   granted bigint[],
   given boolean,
+  correction text,
+  restored boolean,
   model text,
   request_id text,
   job_id text,
@@ -1197,12 +1211,12 @@ BEGIN
     END LOOP;
     IF cardinality(p_orgs) > 0 THEN
       INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
-        job_id, run_id, holder, service_client, client_name, user_agent)
+        job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent)
       SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
         profile.kind, 'reserved', org_period[profile.org],
         COALESCE(profile.fixed, penstock_token_vector(request.credits, request.tokens)),
         profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
-        profile.user_agent
+        profile.user_agent, profile.end_user, profile.tags, request.parent
       FROM unnest(p_profiles) WITH ORDINALITY profile
       JOIN unnest(p_requests) request ON request.profile = profile.ordinality
       WHERE request.operation_id IS NOT NULL;
@@ -1385,12 +1399,12 @@ BEGIN
   END LOOP;
 
   INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
-      job_id, run_id, holder, service_client, client_name, user_agent)
+      job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent)
     SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
       profile.kind, 'reserved', org_period[profile.org],
       COALESCE(profile.fixed, penstock_token_vector(given_credits[request.ordinality], given_tokens[request.ordinality])),
       profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
-      profile.user_agent
+      profile.user_agent, profile.end_user, profile.tags, request.parent
     FROM unnest(p_profiles) WITH ORDINALITY profile
     JOIN unnest(p_requests) WITH ORDINALITY request ON request.profile = profile.ordinality
     WHERE request.operation_id IS NOT NULL AND codes[request.ordinality] = 0;
@@ -1471,7 +1485,7 @@ AS $function$
     LATERAL (SELECT CASE nth WHEN 2 THEN 1 ELSE nth END AS bucket, CASE nth WHEN 2 THEN 1000 ELSE 1 END AS times) l
 $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_balance_close(b balances, p_used bigint[], p_reserved bigint[], p_fires boolean)
+CREATE OR REPLACE FUNCTION public.penstock_balance_close(b balances, p_used bigint[], p_reserved bigint[], p_fires boolean, p_ends integer)
  RETURNS text
  LANGUAGE plpgsql
 AS $function$
@@ -1479,9 +1493,11 @@ BEGIN
   b.used := p_used;
   b.reserved := p_reserved;
   IF p_fires OR b.covered <> penstock_zeros() THEN
+    PERFORM penstock_numbers(b.org_id, p_ends) WHERE p_ends > 0;
     RETURN penstock_balance_show(penstock_balance_write(b));
   END IF;
-  UPDATE balances c SET used = p_used, reserved = p_reserved WHERE c.org_id = b.org_id AND c.period_start = b.period_start;
+  UPDATE balances c SET used = p_used, reserved = p_reserved, sequence = c.sequence + p_ends
+    WHERE c.org_id = b.org_id AND c.period_start = b.period_start;
   RETURN penstock_balance_show(b);
 END $function$;
 
@@ -1531,14 +1547,18 @@ CREATE OR REPLACE FUNCTION public.penstock_balance_next(b balances, p_org_id tex
 AS $function$
 DECLARE
   o record;
+  begun balances;
 BEGIN
   SELECT g.anchor_at, p.period_start, p.period_end INTO STRICT o
     FROM organizations g, penstock_period(g.anchor_at, clock_timestamp()) p WHERE g.id = p_org_id;
   UPDATE balances c SET superseded = true WHERE c.org_id = p_org_id AND c.period_start = b.period_start;
-  INSERT INTO balances (org_id, period_start, period_end, anchor_at, org_version, allowance, topup_start)
+  INSERT INTO balances (org_id, period_start, period_end, anchor_at, org_version, allowance, topup_start, sequence)
     VALUES (p_org_id, greatest(o.period_start, b.period_end), o.period_end, o.anchor_at, p_version, p_allowance,
-      COALESCE(penstock_carry(b), penstock_zeros()))
-    ON CONFLICT DO NOTHING;
+      COALESCE(penstock_carry(b), penstock_zeros()), COALESCE(b.sequence, 0))
+    ON CONFLICT DO NOTHING RETURNING * INTO begun;
+  IF FOUND THEN
+    PERFORM penstock_ledger_opening(begun);
+  END IF;
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_balance_open(p_org_id text, p_version bigint, p_allowance bigint[])
@@ -1559,6 +1579,7 @@ BEGIN
       b := penstock_balance_events(b);
       UPDATE balances c SET allowance = b.allowance, covered = b.covered, org_version = b.org_version, low_fired = b.low_fired,
         depleted_fired = b.depleted_fired WHERE c.org_id = p_org_id AND c.period_start = b.period_start;
+      PERFORM penstock_ledger_opening(b);
       RETURN b;
     END IF;
     PERFORM penstock_balance_next(b, p_org_id, p_version, p_allowance);
@@ -1610,6 +1631,7 @@ BEGIN
       newer.topup_start := (SELECT array_agg(s + n - o ORDER BY nth)
         FROM unnest(newer.topup_start, new_carry, old_carry) WITH ORDINALITY v (s, n, o, nth));
       UPDATE balances c SET topup_start = newer.topup_start WHERE c.org_id = b.org_id AND c.period_start = newer.period_start;
+      PERFORM penstock_ledger_opening(newer);
       old_carry := newer_carry;
       new_carry := penstock_carry(newer);
     END LOOP;
@@ -1688,6 +1710,20 @@ BEGIN
   INSERT INTO outbox (topic, key, event) VALUES (p_topic, p_key, p_event);
   PERFORM pg_notify('penstock_outbox', '');
 END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ending(p_op text, p_amounts bigint[], p_outcome jsonb DEFAULT NULL::jsonb, p_fallback jsonb DEFAULT NULL::jsonb)
+ RETURNS settlement_ending
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT ROW(p_op, p_amounts, p_fallback, p_outcome ->> 'status', p_outcome ->> 'errorCode', p_outcome ->> 'answeredModel',
+    p_outcome ->> 'provider', p_outcome ->> 'upstreamId', round((p_outcome ->> 'firstTokenMs')::numeric),
+    CASE jsonb_typeof(p_outcome -> 'tokens') WHEN 'object' THEN ARRAY[(t ->> 'input')::bigint, (t ->> 'cachedInput')::bigint,
+      (t ->> 'cacheWrite')::bigint, (t ->> 'output')::bigint, (t ->> 'reasoning')::bigint] END,
+    CASE WHEN p_amounts IS NULL AND p_outcome ->> 'status' IS NULL THEN 0 ELSE (p_outcome ->> 'costNano')::bigint END,
+    p_outcome ->> 'costVersion')::settlement_ending
+  FROM (SELECT p_outcome -> 'tokens' AS t) o
+$function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_event(p_type text, p_org_id text, p_data jsonb)
  RETURNS jsonb
@@ -2104,9 +2140,9 @@ DECLARE
   head text := penstock_event_head();
   now_iso text := penstock_iso(clock_timestamp());
 BEGIN
-  SELECT array_agg(q.id), array_agg(q.item), array_agg(ROW(q.operation_id,
+  SELECT array_agg(q.id), array_agg(q.item), array_agg(penstock_ending(q.operation_id,
       ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(q.item -> 'amounts') WITH ORDINALITY a (value, nth) ORDER BY a.nth),
-      NULL)::settlement_ending)
+      q.item -> 'outcome'))
     INTO ids, items, endings FROM (
       SELECT j.id, j.operation_id, i.value AS item
       FROM jsonb_array_elements(p_items) i JOIN jobs j ON j.id = i.value ->> 'id' AND j.fence = (i.value ->> 'fence')::int
@@ -2396,6 +2432,51 @@ BEGIN
   $query$, p_table) USING p_worker, p_ids, p_fences, p_lease_ms;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_ledger_charge(l usage_ledger)
+ RETURNS bigint[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT CASE WHEN l.state = 'settled' THEN
+    COALESCE(l.charged, (SELECT c.charged FROM usage_ledger c WHERE c.operation_id = l.correction), penstock_zeros()) END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_correct(e settlement_ending, p_state text, p_charged bigint[], p_number bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  id text := penstock_ledger_id();
+BEGIN
+  INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, charged, model, request_id, job_id,
+      run_id, service_client, client_name, user_agent, settled_at, end_user, tags, parent, answered_model, provider, upstream_id, status,
+      error_code, first_token_ms, tokens, cost_nano, cost_version, sequence)
+    SELECT id, l.org_id, l.key_id, l.user_id, 'adjustment', CASE WHEN l.charged IS NULL THEN 'settled' ELSE 'released' END, l.period_start,
+      penstock_zeros(), p_charged, l.model, l.request_id, l.job_id, l.run_id, l.service_client, l.client_name, l.user_agent,
+      clock_timestamp(), l.end_user, l.tags, l.parent, e.answered_model, e.provider, e.upstream_id, e.status, e.error_code,
+      e.first_token_ms, e.tokens, e.cost_nano, e.cost_version, p_number
+    FROM usage_ledger l WHERE l.operation_id = e.operation_id;
+  UPDATE usage_ledger l SET state = p_state, swept = false, correction = id WHERE l.operation_id = e.operation_id;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_id()
+ RETURNS text
+ LANGUAGE sql
+AS $function$
+  SELECT 'op_' || substr(penstock_event_id(), 5)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_opening(b balances)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, settled_at, sequence, opening)
+    VALUES (penstock_ledger_id(), b.org_id, 'period', 'settled', b.period_start, penstock_zeros(), penstock_zeros(), clock_timestamp(),
+      penstock_numbers(b.org_id, 1) + 1, jsonb_build_object('periodStart', penstock_iso(b.period_start), 'periodEnd', penstock_iso(b.period_end),
+        'allowance', b.allowance, 'topupStart', b.topup_start, 'topupAdded', b.topup_added, 'used', b.used));
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_ledger_restore(p_op text, p_fallback jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -2409,10 +2490,11 @@ BEGIN
   b := penstock_balance_open(p_fallback ->> 'org', (p_fallback ->> 'version')::bigint,
     ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(p_fallback -> 'allowance') WITH ORDINALITY a (value, nth) ORDER BY nth));
   INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id, job_id,
-      run_id, service_client, client_name, user_agent)
+      run_id, service_client, client_name, user_agent, end_user, tags, parent, restored)
     VALUES (p_op, p_fallback ->> 'org', p_fallback ->> 'key', p_fallback ->> 'user', p_fallback ->> 'kind', 'reserved',
       b.period_start, penstock_zeros(), p_fallback ->> 'model', p_fallback ->> 'request', p_fallback ->> 'job',
-      p_fallback ->> 'run', p_fallback ->> 'serviceClient', p_fallback ->> 'clientName', p_fallback ->> 'userAgent')
+      p_fallback ->> 'run', p_fallback ->> 'serviceClient', p_fallback ->> 'clientName', p_fallback ->> 'userAgent',
+      p_fallback ->> 'endUser', ARRAY(SELECT jsonb_array_elements_text(p_fallback -> 'tags')), p_fallback ->> 'parent', true)
     ON CONFLICT DO NOTHING;
 END $function$;
 
@@ -2424,6 +2506,13 @@ AS $function$
     'timestamp', p_time, 'data', p_data)
 $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_ms_since(p_at timestamp with time zone)
+ RETURNS integer
+ LANGUAGE sql
+AS $function$
+  SELECT least(greatest(date_part('epoch', clock_timestamp() - p_at) * 1000, 0), 2147483647)::int
+$function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_no_flags()
  RETURNS boolean[]
  LANGUAGE sql
@@ -2431,6 +2520,38 @@ CREATE OR REPLACE FUNCTION public.penstock_no_flags()
 AS $function$
   SELECT array_fill(false, ARRAY[cardinality(penstock_bucket_names())])
 $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_numbers(p_org text, p_wanted integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  last bigint;
+BEGIN
+  LOOP
+    UPDATE balances b SET sequence = b.sequence + p_wanted WHERE b.org_id = p_org AND NOT b.superseded RETURNING b.sequence INTO last;
+    -- Not found: the next period began while this waited.
+    IF FOUND THEN
+      RETURN last - p_wanted;
+    END IF;
+  END LOOP;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_numbers_after(p_org text, p_period timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  last bigint;
+BEGIN
+  LOOP
+    PERFORM 1 FROM balances b WHERE b.org_id = p_org AND b.period_start > p_period ORDER BY b.period_start FOR UPDATE;
+    SELECT b.sequence INTO last FROM balances b WHERE b.org_id = p_org AND NOT b.superseded FOR UPDATE;
+    IF FOUND THEN
+      RETURN last;
+    END IF;
+  END LOOP;
+END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_outbox_take(p_relay text, p_limit integer, p_lease_ms integer, p_published bigint[], p_held bigint[])
  RETURNS SETOF outbox
@@ -2517,12 +2638,12 @@ BEGIN
   RAISE EXCEPTION SQLSTATE 'PM001';
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_release(p_operation_id text)
+CREATE OR REPLACE FUNCTION public.penstock_release(p_operation_id text, p_outcome jsonb DEFAULT NULL::jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  RETURN penstock_settle_many(ARRAY[ROW(p_operation_id, NULL, NULL)::settlement_ending])::jsonb #> '{items,0,0}' = '1';
+  RETURN penstock_settle_many(ARRAY[penstock_ending(p_operation_id, NULL, p_outcome)])::jsonb #> '{items,0,0}' = '1';
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_response_append(r responses, p_events text[])
@@ -2886,10 +3007,10 @@ BEGIN
     IF jsonb_typeof(item -> 'amounts') = 'array' THEN
       settled := penstock_settle(item ->> 'id', ARRAY(
         SELECT a.value::bigint FROM jsonb_array_elements_text(item -> 'amounts') WITH ORDINALITY a (value, nth) ORDER BY nth),
-        item -> 'fallback');
+        item -> 'outcome', item -> 'fallback');
       charged := charged + (settled -> 'charged' ->> 0)::bigint;
     ELSE
-      PERFORM penstock_release(item ->> 'id');
+      PERFORM penstock_release(item ->> 'id', item -> 'outcome');
     END IF;
   END LOOP;
   IF charged > 0 OR p_tokens > 0 THEN
@@ -3016,18 +3137,19 @@ BEGIN
   END IF;
   SELECT * INTO STRICT b FROM balances c WHERE c.org_id = p_org_id AND NOT c.superseded;
   change[p_bucket] := p_used - b.used[p_bucket];
-  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, settled_at)
-    VALUES (p_operation_id, p_org_id, 'adjustment', 'settled', b.period_start, penstock_zeros(), change, clock_timestamp());
+  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, settled_at, sequence)
+    VALUES (p_operation_id, p_org_id, 'adjustment', 'settled', b.period_start, penstock_zeros(), change, clock_timestamp(),
+      penstock_numbers(p_org_id, 1) + 1);
   b.used[p_bucket] := p_used;
   RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_settle(p_operation_id text, p_amounts bigint[], p_fallback jsonb DEFAULT NULL::jsonb)
+CREATE OR REPLACE FUNCTION public.penstock_settle(p_operation_id text, p_amounts bigint[], p_outcome jsonb DEFAULT NULL::jsonb, p_fallback jsonb DEFAULT NULL::jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
 AS $function$
 DECLARE
-  answer jsonb := penstock_settle_many(ARRAY[ROW(p_operation_id, p_amounts, p_fallback)::settlement_ending]);
+  answer jsonb := penstock_settle_many(ARRAY[penstock_ending(p_operation_id, p_amounts, p_outcome, p_fallback)]);
 BEGIN
   RETURN jsonb_strip_nulls(jsonb_build_object(
     'applied', answer #> '{items,0,0}' = '1',
@@ -3081,9 +3203,12 @@ DECLARE
   charged bigint[];
   charged_text text;
   last_op text;
-  ended_op text[] := '{}';
-  ended_state text[] := '{}';
-  ended_charged text[] := '{}';
+  -- Of the balance that is open: the last number before, and how many ends were applied.
+  number bigint;
+  ends int;
+  -- Of those that end now, in the order of `p_endings`.
+  ended_number bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_endings)]);
+  ended_charged text[] := array_fill(NULL::text, ARRAY[cardinality(p_endings)]);
   want bigint;
   had bigint;
   room bigint;
@@ -3095,16 +3220,18 @@ BEGIN
   PERFORM penstock_ledger_restore(e.operation_id, e.fallback) FROM unnest(p_endings) e WHERE e.fallback IS NOT NULL
     ORDER BY e.operation_id COLLATE "C";
   FOR r IN
-    SELECT e.operation_id AS op, e.amounts, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.charged,
+    SELECT e.*, e.operation_id AS op, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved,
       0 = ALL (l.reserved[3:]) AND COALESCE(0 = ALL (e.amounts[3:]), true) AS only_tokens
     FROM unnest(p_endings) WITH ORDINALITY e JOIN usage_ledger l ON l.operation_id = e.operation_id
     ORDER BY l.org_id COLLATE "C", l.period_start, e.operation_id, e.ordinality FOR UPDATE OF l
   LOOP
     IF NOT opened OR b.org_id <> r.org_id OR b.period_start <> r.period_start THEN
       IF opened THEN
-        shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
+        shown := shown || penstock_balance_close(b, now_used, now_reserved, fires, ends);
       END IF;
       SELECT * INTO STRICT b FROM balances c WHERE c.org_id = r.org_id AND c.period_start = r.period_start FOR UPDATE;
+      number := CASE WHEN b.superseded THEN penstock_numbers_after(b.org_id, b.period_start) ELSE b.sequence END;
+      ends := 0;
       opened := true;
       fires := b.superseded;
       now_used := b.used;
@@ -3115,7 +3242,8 @@ BEGIN
       CONTINUE;
     END IF;
     IF r.state = 'settled' OR r.state = 'released' AND (r.amounts IS NULL OR NOT r.swept) THEN
-      items[r.i] := '[0,' || cardinality(shown) || ',' || array_to_json(COALESCE(r.charged, zeros)) || ']';
+      items[r.i] := '[0,' || cardinality(shown) || ',' || array_to_json(COALESCE(
+        (SELECT penstock_ledger_charge(l) FROM usage_ledger l WHERE l.operation_id = r.op), zeros)) || ']';
       CONTINUE;
     END IF;
     charged := zeros;
@@ -3144,15 +3272,26 @@ BEGIN
     charged_text := array_to_json(charged);
     items[r.i] := '[1,' || cardinality(shown) || ',' || charged_text || ']';
     last_op := r.op;
-    ended_op := ended_op || r.op;
-    ended_state := ended_state || CASE WHEN r.amounts IS NULL THEN 'released' ELSE 'settled' END;
-    ended_charged := ended_charged || CASE WHEN r.amounts IS NOT NULL THEN charged::text END;
+    ends := ends + 1;
+    IF r.state = 'reserved' THEN
+      ended_number[r.i] := number + ends;
+      ended_charged[r.i] := CASE WHEN r.amounts IS NOT NULL THEN charged::text END;
+    ELSE
+      PERFORM penstock_ledger_correct(p_endings[r.i], 'settled', charged, number + ends);
+    END IF;
   END LOOP;
   IF opened THEN
-    shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
+    shown := shown || penstock_balance_close(b, now_used, now_reserved, fires, ends);
   END IF;
-  UPDATE usage_ledger l SET state = u.state, charged = u.charged::bigint[], swept = p_swept, settled_at = clock_timestamp()
-    FROM unnest(ended_op, ended_state, ended_charged) u (op, state, charged) WHERE l.operation_id = u.op;
+  UPDATE usage_ledger l SET state = CASE WHEN e.charged IS NULL THEN 'released' ELSE 'settled' END, charged = e.charged::bigint[],
+      swept = p_swept, settled_at = clock_timestamp(), sequence = e.number,
+      latency_ms = CASE WHEN l.restored IS NOT TRUE THEN penstock_ms_since(l.created_at) END,
+      status = COALESCE(e.status, CASE WHEN e.charged IS NULL THEN 'cancelled' ELSE 'succeeded' END), error_code = e.error_code,
+      answered_model = e.answered_model, provider = e.provider, upstream_id = e.upstream_id, first_token_ms = e.first_token_ms,
+      tokens = e.tokens, cost_nano = e.cost_nano, cost_version = e.cost_version
+    FROM ROWS FROM (unnest(p_endings), unnest(ended_number), unnest(ended_charged)) e (operation_id, amounts, fallback, status, error_code,
+      answered_model, provider, upstream_id, first_token_ms, tokens, cost_nano, cost_version, number, charged)
+    WHERE l.operation_id = e.operation_id AND e.number IS NOT NULL;
   RETURN '{"items":[' || array_to_string(items, ',') || '],"balances":[' || array_to_string(shown, ',') || ']}';
 END $function$;
 
@@ -3182,7 +3321,8 @@ BEGIN
       AND COALESCE(p.lease_until, l.created_at + p_lease_ms * interval '1 ms') < clock_timestamp()
     ORDER BY l.operation_id COLLATE "C" LIMIT 500 FOR UPDATE OF l SKIP LOCKED) s;
   IF cardinality(lost) > 0 THEN
-    PERFORM penstock_settle_many(ARRAY(SELECT ROW(l.id, NULL, NULL)::settlement_ending FROM unnest(lost) l (id)), true);
+    PERFORM penstock_settle_many(ARRAY(
+      SELECT penstock_ending(l.id, NULL, '{"status": "failed", "errorCode": "unavailable", "costNano": "0"}') FROM unnest(lost) l (id)), true);
   ELSE
     DELETE FROM processes p WHERE p.lease_until < clock_timestamp() - interval '1 day';
     DELETE FROM rate_windows w WHERE w.stamps[cardinality(w.stamps)]
@@ -3198,18 +3338,25 @@ AS $function$
 DECLARE
   r record;
   b balances;
+  left_used bigint[];
+  change bigint[];
   taken int := 0;
 BEGIN
   PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (p_ops) ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
   FOR r IN
-    SELECT l.operation_id, l.org_id, l.period_start, l.charged FROM usage_ledger l
+    SELECT l.operation_id, l.org_id, l.period_start, penstock_ledger_charge(l) AS charged FROM usage_ledger l
       WHERE l.operation_id = ANY (p_ops) AND l.state = 'settled' AND l.given IS NOT TRUE
       ORDER BY l.org_id COLLATE "C", l.period_start, l.operation_id
   LOOP
     SELECT * INTO STRICT b FROM balances c WHERE c.org_id = r.org_id AND c.period_start = r.period_start FOR UPDATE;
-    b.used := (SELECT array_agg(greatest(u - c, 0) ORDER BY nth) FROM unnest(b.used, r.charged) WITH ORDINALITY v (u, c, nth));
+    IF b.superseded THEN
+      PERFORM penstock_numbers_after(b.org_id, b.period_start);
+    END IF;
+    left_used := (SELECT array_agg(greatest(u - c, 0) ORDER BY nth) FROM unnest(b.used, r.charged) WITH ORDINALITY v (u, c, nth));
+    change := (SELECT array_agg(n - u ORDER BY nth) FROM unnest(left_used, b.used) WITH ORDINALITY v (n, u, nth));
+    PERFORM penstock_ledger_correct(penstock_ending(r.operation_id, NULL), 'released', change, penstock_numbers(r.org_id, 1) + 1);
+    b.used := left_used;
     PERFORM penstock_balance_write(b);
-    UPDATE usage_ledger l SET state = 'released', charged = NULL, settled_at = clock_timestamp() WHERE l.operation_id = r.operation_id;
     taken := taken + 1;
   END LOOP;
   RETURN taken;
@@ -3239,9 +3386,9 @@ BEGIN
     RETURN json_build_object('balance', NULL);
   END IF;
   granted[p_bucket] := p_amount;
-  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, granted, settled_at)
+  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, granted, settled_at, sequence)
     VALUES (p_operation_id, p_org_id, 'top_up', 'settled', b.period_start, penstock_zeros(), penstock_zeros(), granted,
-      clock_timestamp());
+      clock_timestamp(), penstock_numbers(p_org_id, 1) + 1);
   b.topup_added[p_bucket] := b.topup_added[p_bucket] + p_amount;
   RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
 END $function$;

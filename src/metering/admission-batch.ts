@@ -1,6 +1,6 @@
 import type { Principal } from '../access/access.types.js';
 import { toVector, tokenAmounts } from './amounts.js';
-import type { AdmissionRequest, OperationRequest, TokenPrice } from './metering.types.js';
+import type { AdmissionRequest, Attribution, OperationRequest, TokenPrice } from './metering.types.js';
 import type { WindowRule } from './rates.js';
 
 /** A request with the rules of the windows that it counts against. */
@@ -47,6 +47,7 @@ export interface Profile {
   org: Org | null;
   operation: OperationRequest | undefined;
   client: AdmissionRequest['client'];
+  attribution: Attribution | undefined;
   index: number;
 }
 
@@ -73,6 +74,12 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 export function isTokenPrice(price: object): price is TokenPrice {
   return 'promptTokens' in price;
 }
+
+/** Apart from every other attribution: an end user may contain any characters. */
+const nameOf = (attribution: Attribution | undefined): string =>
+  attribution === undefined || (attribution.endUser === null && attribution.tags.length === 0)
+    ? ''
+    : JSON.stringify([attribution.endUser, attribution.tags]);
 
 /** Collects the callers, windows, organisations and profiles of a batch, each once. */
 class Gathering {
@@ -104,11 +111,11 @@ class Gathering {
   }
 
   private profile(item: AdmissionItem): Profile {
-    const { principal, operation, client, endpoint, keyWindow } = item.request;
+    const { principal, operation, client, endpoint, keyWindow, attribution } = item.request;
     const caller = this.caller(principal);
     const price = operation?.price ?? {};
     const kind = isTokenPrice(price) ? `x${price.multiplier}` : JSON.stringify(price);
-    const id = `${caller.index} ${keyWindow} ${endpoint} ${operation?.kind} ${operation?.model} ${kind}\n${client.serviceClient}\n${client.clientName}\n${client.userAgent}`;
+    const id = `${caller.index} ${keyWindow} ${endpoint} ${operation?.kind} ${operation?.model} ${kind}\n${client.serviceClient}\n${client.clientName}\n${client.userAgent}\n${nameOf(attribution)}`;
     let profile = this.profiles.get(id);
     if (profile === undefined) {
       profile = {
@@ -119,6 +126,7 @@ class Gathering {
         org: operation === undefined ? null : this.org(item),
         operation,
         client,
+        attribution,
         index: this.profiles.size + 1,
       };
       this.profiles.set(id, profile);

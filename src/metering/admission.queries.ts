@@ -4,7 +4,18 @@ import { BUCKETS } from '../contract/words.js';
 import type { AdmissionBatch, Caller, Org, Profile, Row, WindowUse } from './admission-batch.js';
 import { isTokenPrice } from './admission-batch.js';
 import { toVector } from './amounts.js';
-import { bigint, bigints, boolean, integer, integers, rowType, text, vector } from './sql-rows.js';
+import {
+  bigint,
+  bigints,
+  boolean,
+  integer,
+  integers,
+  rowType,
+  text,
+  texts,
+  textVector,
+  vector,
+} from './sql-rows.js';
 
 const CALLERS = rowType<Caller>('admission_caller', {
   key_id: text(({ principal }) => principal.keyId),
@@ -59,6 +70,8 @@ const PROFILES = rowType<Profile>('admission_profile', {
   service_client: text(({ client }) => client.serviceClient),
   client_name: text(({ client }) => client.clientName),
   user_agent: text(({ client }) => client.userAgent),
+  end_user: text(({ attribution }) => attribution?.endUser ?? null),
+  tags: texts(({ attribution }) => textVector(attribution?.tags ?? [])),
 });
 
 const tokenPrice = ({ item }: Row) => {
@@ -72,6 +85,7 @@ const REQUESTS = rowType<Row>('admission_request', {
   request_id: text(({ item }) => item.request.requestId),
   job_id: text(({ item }) => item.request.operation?.jobId ?? null),
   run_id: text(({ item }) => item.request.operation?.runId ?? null),
+  parent: text(({ item }) => item.request.operation?.parent ?? null),
   prompt: bigint((row) => tokenPrice(row)?.promptTokens ?? 0),
   max: bigint((row) => tokenPrice(row)?.maxTokens ?? 0),
   credits: bigint(({ credits }) => credits),

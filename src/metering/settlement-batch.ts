@@ -4,8 +4,7 @@ import { balancesOf, toAmounts } from './amounts.js';
 import type { Connection } from './connection.js';
 import type { OperationOutcome, Settlement, SettlementEvent } from './metering.types.js';
 import { ENDINGS, eventRow } from './settlement-rows.js';
-import type { Charge, Row } from './settlement.queries.js';
-import { EACH, FITTING, FITTING_ROWS, FLUSH, REFUSED } from './settlement.queries.js';
+import { EACH, FITTING, FLUSH, REFUSED } from './settlement.queries.js';
 
 /** How one operation ends. */
 export interface Ending {
@@ -40,25 +39,22 @@ function mayFit({ amounts, fallback, orgId }: Ending): boolean {
 }
 
 /** The charge of credits and `chat_tokens`, for an operation that is charged no more than it reserved. */
-function chargeOf({ credits = 0, chat_tokens: tokens = 0 }: Amounts): Charge {
+function chargeOf({ credits = 0, chat_tokens: tokens = 0 }: Amounts): Amounts {
   return { credits, chat_tokens: Math.min(tokens, credits * 1000) };
 }
 
-const byId = (a: Row, b: Row): number => (a.item.operationId < b.item.operationId ? -1 : 1);
+const byId = (a: Ending, b: Ending): number => (a.operationId < b.operationId ? -1 : 1);
 
 async function settleFitting(
   connection: Connection,
   items: readonly Ending[],
   unheard: true | undefined,
 ): Promise<Ended[]> {
-  const rows = items.map((item): Row => ({ item, charge: item.amounts && chargeOf(item.amounts) }));
-  const sorted = rows.toSorted(byId);
-  const events = sorted.flatMap(({ item: { event } }) =>
-    event === null ? [] : [eventRow(event, { unheard })],
-  );
+  const sorted = items.toSorted(byId);
+  const events = sorted.flatMap(({ event }) => (event === null ? [] : [eventRow(event, { unheard })]));
   const answer = await connection.text(
     FITTING,
-    [...FITTING_ROWS.values(sorted), JSON.stringify(events)],
+    [ENDINGS.rows(sorted), JSON.stringify(events)],
     items.some(({ amounts }) => amounts !== null) ? FLUSH : undefined,
   );
   const balances = new Map(
@@ -67,10 +63,10 @@ async function settleFitting(
       balancesOf(raw),
     ]),
   );
-  return rows.map(({ item, charge }) => ({
+  return items.map(({ amounts, orgId }) => ({
     state: STATE.now,
-    charged: charge ?? {},
-    balances: balances.get(item.orgId ?? '') ?? null,
+    charged: amounts === null ? {} : chargeOf(amounts),
+    balances: balances.get(orgId ?? '') ?? null,
   }));
 }
 

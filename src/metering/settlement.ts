@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Amounts } from '../contract/words.js';
 import { BUCKETS } from '../contract/words.js';
+import { storedText } from '../text/stored-json.js';
 import { allowanceOf } from './allowance.js';
 import { difference } from './amounts.js';
 import { createCoalescer } from './coalescer.js';
@@ -21,7 +22,13 @@ import { settleBatch, STATE } from './settlement-batch.js';
 import { TAKE_BACK } from './metering.queries.js';
 
 /** What `penstock_ledger_restore` needs to charge an operation whose reservation was lost. */
-export function fallbackOf({ principal, operation, requestId, client }: AdmissionRequest): object {
+export function fallbackOf({
+  principal,
+  operation,
+  requestId,
+  client,
+  attribution,
+}: AdmissionRequest): object {
   return {
     org: principal.orgId,
     key: principal.keyId,
@@ -31,6 +38,9 @@ export function fallbackOf({ principal, operation, requestId, client }: Admissio
     request: requestId,
     job: operation?.jobId,
     run: operation?.runId,
+    parent: operation?.parent,
+    endUser: attribution && attribution.endUser && storedText(attribution.endUser),
+    tags: attribution?.tags,
     serviceClient: client.serviceClient,
     clientName: client.clientName,
     userAgent: client.userAgent,

@@ -18,7 +18,9 @@ export type Columns<Source> = Record<string, Column<Source>>;
 const PLAIN = /^(?!null$)[\w./:-]+$/i;
 const SPECIAL = /["\\]/g;
 
-const quoted = (value: string): string => `"${value.replace(SPECIAL, String.raw`\$&`)}"`;
+/** PostgreSQL refuses a text with NUL, and with it the whole batch: upstreams and callers may say anything. */
+const quoted = (value: string): string =>
+  `"${(value.includes('\0') ? value.replaceAll('\0', '') : value).replace(SPECIAL, String.raw`\$&`)}"`;
 
 const column =
   (type: string) =>
@@ -32,7 +34,7 @@ const column =
 
 const numeric =
   (type: string) =>
-  <Source>(valueOf: (source: Source) => number | null): Column<Source> => ({
+  <Source>(valueOf: (source: Source) => number | bigint | null): Column<Source> => ({
     type,
     literal(source) {
       const value = valueOf(source);
@@ -42,7 +44,8 @@ const numeric =
 
 export const text = column('text');
 export const json = column('jsonb');
-/** Their values are array literals. */
+/** A value is an array literal, as are those of the lists of numbers. */
+export const texts = column('text[]');
 export const bigints = column('bigint[]');
 export const integers = column('integer[]');
 export const integer = numeric('integer');
@@ -54,6 +57,12 @@ export const boolean = <Source>(valueOf: (source: Source) => boolean): Column<So
 
 /** An array literal of numbers. */
 export const vector = (numbers: readonly number[]): string => `{${numbers.join()}}`;
+
+/** An array literal of texts. */
+export const textVector = (values: readonly string[]): string =>
+  values.length === 0
+    ? '{}'
+    : `{${values.map((value) => (PLAIN.test(value) ? value : quoted(value))).join()}}`;
 
 function array<Source>(sources: readonly Source[], element: (source: Source) => string): string {
   let elements = '';
@@ -81,20 +90,4 @@ export function rowType<Source>(name: string, columns: Columns<Source>): RowType
     return fields.includes('"') ? quoted(`(${fields})`) : `"(${fields})"`;
   };
   return { name, columns, rows: (sources) => array(sources, row) };
-}
-
-/** One array parameter for each column. */
-export interface Lists<Source> {
-  /** The FROM item that makes rows of the parameters: `unnest(…) alias (…)`, with parameters from `$1` on. */
-  from(alias: string): string;
-  values(sources: readonly Source[]): string[];
-}
-
-export function lists<Source>(columns: Columns<Source>): Lists<Source> {
-  const all = Object.values(columns);
-  const parameters = all.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
-  return {
-    from: (alias) => `unnest(${parameters}) ${alias} (${Object.keys(columns).join(', ')})`,
-    values: (sources) => all.map((one) => array(sources, (source) => one.literal(source) ?? 'NULL')),
-  };
 }

@@ -11,15 +11,18 @@ const RECORD = `operation_id, org_id, kind, state, request_id, job_id, run_id, p
   (extract(epoch FROM created_at) * 1000000)::bigint::text AS created_us,
   to_json(CASE state WHEN 'reserved' THEN reserved WHEN 'settled' THEN charged END) AS amounts, to_json(granted) AS granted`;
 
+/** An adjustment that is not settled says what the row of its operation says. */
+const IS_RECORD = `kind <> 'period' AND (kind <> 'adjustment' OR state = 'settled')`;
+
 /** Newest first, by time and then id; the cursor names the last row seen. @param conditions of a filter */
 export const recordsStatement = (conditions: string): string => `
   SELECT ${RECORD} FROM usage_ledger
-  WHERE org_id = $1 AND kind <> 'period' AND created_at <= 'epoch'::timestamptz + $2::bigint * interval '1 microsecond'
+  WHERE org_id = $1 AND ${IS_RECORD} AND created_at <= 'epoch'::timestamptz + $2::bigint * interval '1 microsecond'
     AND (created_at, operation_id) < ('epoch'::timestamptz + $2::bigint * interval '1 microsecond', $3)${conditions}
   ORDER BY created_at DESC, operation_id DESC LIMIT $4`;
 
 export const countStatement = (conditions: string): string =>
-  `SELECT count(*)::bigint AS count FROM usage_ledger WHERE org_id = $1 AND kind <> 'period'${conditions}`;
+  `SELECT count(*)::bigint AS count FROM usage_ledger WHERE org_id = $1 AND ${IS_RECORD}${conditions}`;
 
 /** Organisations whose ledger is ahead of their rollups, or that have cells of half hours that are over and not grouped. */
 export const BEHIND = `

@@ -43,7 +43,10 @@ async function openChat({ idempotencyKey, stream = false }: { idempotencyKey?: s
   };
   const ledger = async () =>
     (
-      await installation.sql<{ state: string }>('SELECT state FROM usage_ledger WHERE org_id = $1', [orgId])
+      await installation.sql<{ state: string }>(
+        `SELECT state FROM usage_ledger WHERE org_id = $1 AND kind = 'chat'`,
+        [orgId],
+      )
     ).map(({ state }) => state);
   const used = async (): Promise<number> => {
     const [row] = await installation.sql<{ used: string }>(

@@ -116,7 +116,7 @@ test(`chats under way in ${KILLS} kills, ${CALLERS} at a time and each with its 
   const counts = await eventually(
     async () => {
       const rows = await cluster.installation.sql<{ state: string; n: string }>(
-        `SELECT state, count(*) AS n FROM usage_ledger WHERE org_id = $1 GROUP BY state`,
+        `SELECT state, count(*) AS n FROM usage_ledger WHERE org_id = $1 AND kind = 'chat' GROUP BY state`,
         [orgId],
       );
       const found = Object.fromEntries(rows.map(({ state, n }) => [state, Number(n)]));

@@ -75,7 +75,7 @@ test('a stop that cannot wait for a chat, or for a body, any longer tells its ca
   expect(await ended).toBe(0);
   expect(await incoming()).toEqual([]);
   const rows = await installation.sql<LedgerRow>(
-    'SELECT state, charged[2]::int AS tokens FROM usage_ledger WHERE org_id = $1 ORDER BY state',
+    `SELECT state, charged[2]::int AS tokens FROM usage_ledger WHERE org_id = $1 AND kind = 'chat' ORDER BY state`,
     [orgId],
   );
   expect(rows.map(({ state }) => state)).toEqual(['released', 'released', 'settled']);
@@ -126,7 +126,10 @@ test('a caller who hangs up is no fault of the service: its log tells of none', 
     await expect(asked).rejects.toThrow();
   }
   const states = () =>
-    installation.sql<{ state: string }>('SELECT state FROM usage_ledger WHERE org_id = $1', [orgId]);
+    installation.sql<{ state: string }>(
+      `SELECT state FROM usage_ledger WHERE org_id = $1 AND kind = 'chat'`,
+      [orgId],
+    );
   await eventually(async () => {
     const rows = await states();
     return rows.length === 3 && rows.every(({ state }) => state === 'settled');

@@ -74,7 +74,7 @@ test('an answer that PostgreSQL is away too long to charge is 503 and free: its 
     });
   const ledger = () =>
     installation.sql<{ state: string }>(
-      'SELECT state FROM usage_ledger WHERE org_id = $1 ORDER BY created_at',
+      `SELECT state FROM usage_ledger WHERE org_id = $1 AND kind = 'chat' ORDER BY created_at`,
       [own.orgId],
     );
   const asked = ask();
@@ -94,9 +94,10 @@ test('who was told 503 is not charged either where PostgreSQL comes back while t
   const own = await installation.createOrg();
   const states = async () =>
     (
-      await installation.sql<{ state: string }>('SELECT state FROM usage_ledger WHERE org_id = $1', [
-        own.orgId,
-      ])
+      await installation.sql<{ state: string }>(
+        `SELECT state FROM usage_ledger WHERE org_id = $1 AND kind = 'chat'`,
+        [own.orgId],
+      )
     ).map(({ state }) => state);
   const body = { messages: [{ role: 'user', content: '@sandbox{"tokens":30,"delay_ms":1500}' }] };
   const asked = server.rest('POST', '/chat/completions', { key: own.key, body });

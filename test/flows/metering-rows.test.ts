@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADMISSION_TYPES } from '../../src/metering/admission.queries.js';
 import { ENDINGS, eventRow } from '../../src/metering/settlement-rows.js';
-import { integer, lists, rowType, text } from '../../src/metering/sql-rows.js';
+import { integer, rowType, text, texts, textVector } from '../../src/metering/sql-rows.js';
 import { cloneDatabase } from '../support/database.js';
 
 let client: pg.Client;
@@ -85,9 +85,29 @@ describe('texts arrive as they were', () => {
     expect(rows).toEqual(samples.map(({ value, nth }) => ({ nth, value, last: value })));
   });
 
-  it('in parallel lists', async () => {
-    const columns = lists<Sample>({ value: text(({ value }) => value), nth: integer(({ nth }) => nth) });
-    const { rows } = await client.query(`SELECT v.* FROM ${columns.from('v')}`, columns.values(samples));
-    expect(rows).toEqual(samples);
+  it('in a list within a row', async () => {
+    await client.query('CREATE TYPE listing AS (value text[], nth int)');
+    const lists = rowType<string[]>('listing', {
+      value: texts((values) => textVector(values)),
+      nth: integer((values) => values.length),
+    });
+    const values = VALUES.filter((value) => value !== null);
+    const { rows } = await client.query('SELECT value, nth FROM unnest($1::listing[])', [
+      lists.rows([values, []]),
+    ]);
+    expect(rows).toEqual([
+      { value: values, nth: values.length },
+      { value: [], nth: 0 },
+    ]);
+  });
+
+  it('without NUL, which PostgreSQL refuses', async () => {
+    const { rows } = await client.query('SELECT value FROM unnest($1::listing[])', [
+      rowType<string>('listing', {
+        value: texts((value) => textVector([value])),
+        nth: integer(() => 1),
+      }).rows(['a\0b"']),
+    ]);
+    expect(rows).toEqual([{ value: ['ab"'] }]);
   });
 });

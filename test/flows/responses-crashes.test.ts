@@ -82,7 +82,9 @@ test('a response whose process died between its save and its charge is not there
   await installation.sql(`UPDATE processes SET lease_until = now() - interval '1 s' WHERE role = 'api'`);
   const state = await eventually(
     async () => {
-      const [row] = await installation.sql<{ state: string }>('SELECT state FROM usage_ledger');
+      const [row] = await installation.sql<{ state: string }>(
+        `SELECT state FROM usage_ledger WHERE kind = 'chat'`,
+      );
       return row!.state !== 'reserved' && row!.state;
     },
     { timeoutMs: 60_000 },
@@ -177,7 +179,7 @@ test('a response in the background goes on where the process that its caller rea
   expect(events.map(({ sequence_number: n }) => n)).toEqual(events.map((_, nth) => nth));
   expect(events.at(-1)!.type).toBe('response.completed');
   const rows = await installation.sql<{ state: string }>(
-    'SELECT state FROM usage_ledger WHERE org_id IN (SELECT org_id FROM responses WHERE id = $1)',
+    `SELECT state FROM usage_ledger WHERE kind = 'chat' AND org_id IN (SELECT org_id FROM responses WHERE id = $1)`,
     [first[0]!.response!.id],
   );
   expect(rows).toEqual([{ state: 'settled' }]);

@@ -32,9 +32,11 @@ test('a settlement that waited too long for a lock is tried until it works: what
   const { key, orgId } = await penstock.createOrg({ plan: 'business_monthly' });
   const { sql } = penstock.installation;
   const states = async () =>
-    (await sql<{ state: string }>('SELECT state FROM usage_ledger WHERE org_id = $1', [orgId])).map(
-      ({ state }) => state,
-    );
+    (
+      await sql<{ state: string }>(`SELECT state FROM usage_ledger WHERE org_id = $1 AND kind = 'chat'`, [
+        orgId,
+      ])
+    ).map(({ state }) => state);
   const content = '@sandbox{"tokens":20,"delay_ms":500}';
   const body = { stream: true, messages: [{ role: 'user', content }] };
   const asked = fetch(`${penstock.baseUrl}/chat/completions`, {

@@ -91,7 +91,10 @@ export function createJobBench(database: Database): JobBench {
       return row;
     },
     ledger: (orgId) =>
-      database.system.query('SELECT state, job_id, charged FROM usage_ledger WHERE org_id = $1', [orgId]),
+      database.system.query(
+        `SELECT state, job_id, charged FROM usage_ledger WHERE org_id = $1 AND kind <> 'period'`,
+        [orgId],
+      ),
   };
   return bench;
 }

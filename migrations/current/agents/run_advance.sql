@@ -1,4 +1,4 @@
--- Settles a run's finished operations ([{id, amounts (null: release), fallback}]) and writes its steps ([{type,
+-- Settles a run's finished operations ([{id, amounts (null: release), outcome, fallback}]) and writes its steps ([{type,
 -- content, tool, input, output}]), each with an event. The caller has locked the row; the function returns the changed
 -- row.
 CREATE OR REPLACE FUNCTION penstock_run_work(r agent_runs, p_operations jsonb, p_steps jsonb, p_tokens bigint)
@@ -13,10 +13,10 @@ BEGIN
     IF jsonb_typeof(item -> 'amounts') = 'array' THEN
       settled := penstock_settle(item ->> 'id', ARRAY(
         SELECT a.value::bigint FROM jsonb_array_elements_text(item -> 'amounts') WITH ORDINALITY a (value, nth) ORDER BY nth),
-        item -> 'fallback');
+        item -> 'outcome', item -> 'fallback');
       charged := charged + (settled -> 'charged' ->> 0)::bigint;
     ELSE
-      PERFORM penstock_release(item ->> 'id');
+      PERFORM penstock_release(item ->> 'id', item -> 'outcome');
     END IF;
   END LOOP;
   IF charged > 0 OR p_tokens > 0 THEN

@@ -16,9 +16,9 @@ DECLARE
   head text := penstock_event_head();
   now_iso text := penstock_iso(clock_timestamp());
 BEGIN
-  SELECT array_agg(q.id), array_agg(q.item), array_agg(ROW(q.operation_id,
+  SELECT array_agg(q.id), array_agg(q.item), array_agg(penstock_ending(q.operation_id,
       ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(q.item -> 'amounts') WITH ORDINALITY a (value, nth) ORDER BY a.nth),
-      NULL)::settlement_ending)
+      q.item -> 'outcome'))
     INTO ids, items, endings FROM (
       SELECT j.id, j.operation_id, i.value AS item
       FROM jsonb_array_elements(p_items) i JOIN jobs j ON j.id = i.value ->> 'id' AND j.fence = (i.value ->> 'fence')::int

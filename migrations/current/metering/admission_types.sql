@@ -18,10 +18,10 @@ CREATE TYPE admission_org AS (id text, version bigint, allowance bigint[], wante
 -- in which they are looked at. `own_window` is that of a client token, inside its maker's `key_window`.
 CREATE TYPE admission_profile AS (
   caller int, key_window int, endpoint_window int, own_window int, org int, kind text, model text, multiplier bigint, fixed bigint[], buckets int[],
-  service_client text, client_name text, user_agent text
+  service_client text, client_name text, user_agent text, end_user text, tags text[]
 );
 
 -- `operation_id` is null where nothing is reserved; credits and tokens are the whole price of a token price.
 CREATE TYPE admission_request AS (
-  profile int, operation_id text, request_id text, job_id text, run_id text, prompt bigint, max bigint, credits bigint, tokens bigint
+  profile int, operation_id text, request_id text, job_id text, run_id text, parent text, prompt bigint, max bigint, credits bigint, tokens bigint
 );

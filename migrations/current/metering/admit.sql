@@ -65,12 +65,12 @@ BEGIN
     END LOOP;
     IF cardinality(p_orgs) > 0 THEN
       INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
-        job_id, run_id, holder, service_client, client_name, user_agent)
+        job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent)
       SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
         profile.kind, 'reserved', org_period[profile.org],
         COALESCE(profile.fixed, penstock_token_vector(request.credits, request.tokens)),
         profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
-        profile.user_agent
+        profile.user_agent, profile.end_user, profile.tags, request.parent
       FROM unnest(p_profiles) WITH ORDINALITY profile
       JOIN unnest(p_requests) request ON request.profile = profile.ordinality
       WHERE request.operation_id IS NOT NULL;

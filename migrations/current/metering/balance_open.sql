@@ -20,6 +20,7 @@ BEGIN
       b := penstock_balance_events(b);
       UPDATE balances c SET allowance = b.allowance, covered = b.covered, org_version = b.org_version, low_fired = b.low_fired,
         depleted_fired = b.depleted_fired WHERE c.org_id = p_org_id AND c.period_start = b.period_start;
+      PERFORM penstock_ledger_opening(b);
       RETURN b;
     END IF;
     PERFORM penstock_balance_next(b, p_org_id, p_version, p_allowance);
@@ -32,14 +33,18 @@ CREATE OR REPLACE FUNCTION penstock_balance_next(b balances, p_org_id text, p_ve
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   o record;
+  begun balances;
 BEGIN
   SELECT g.anchor_at, p.period_start, p.period_end INTO STRICT o
     FROM organizations g, penstock_period(g.anchor_at, clock_timestamp()) p WHERE g.id = p_org_id;
   UPDATE balances c SET superseded = true WHERE c.org_id = p_org_id AND c.period_start = b.period_start;
-  INSERT INTO balances (org_id, period_start, period_end, anchor_at, org_version, allowance, topup_start)
+  INSERT INTO balances (org_id, period_start, period_end, anchor_at, org_version, allowance, topup_start, sequence)
     VALUES (p_org_id, greatest(o.period_start, b.period_end), o.period_end, o.anchor_at, p_version, p_allowance,
-      COALESCE(penstock_carry(b), penstock_zeros()))
-    ON CONFLICT DO NOTHING;
+      COALESCE(penstock_carry(b), penstock_zeros()), COALESCE(b.sequence, 0))
+    ON CONFLICT DO NOTHING RETURNING * INTO begun;
+  IF FOUND THEN
+    PERFORM penstock_ledger_opening(begun);
+  END IF;
 END $$;
 
 -- For the transaction that changes a plan, after it wrote the organisation. The anchor kept: the current period goes on

@@ -26,6 +26,7 @@ BEGIN
       newer.topup_start := (SELECT array_agg(s + n - o ORDER BY nth)
         FROM unnest(newer.topup_start, new_carry, old_carry) WITH ORDINALITY v (s, n, o, nth));
       UPDATE balances c SET topup_start = newer.topup_start WHERE c.org_id = b.org_id AND c.period_start = newer.period_start;
+      PERFORM penstock_ledger_opening(newer);
       old_carry := newer_carry;
       new_carry := penstock_carry(newer);
     END LOOP;
@@ -57,14 +58,17 @@ END $$;
 
 -- Writes a balance after a group of settlements and answers what callers are shown. Nearly always that is one plain
 -- update. With an event to fire, a period that is over, or something that a larger plan covered, it takes the long way.
-CREATE OR REPLACE FUNCTION penstock_balance_close(b balances, p_used bigint[], p_reserved bigint[], p_fires boolean)
+-- `p_ends` of them were given the next numbers.
+CREATE OR REPLACE FUNCTION penstock_balance_close(b balances, p_used bigint[], p_reserved bigint[], p_fires boolean, p_ends int)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   b.used := p_used;
   b.reserved := p_reserved;
   IF p_fires OR b.covered <> penstock_zeros() THEN
+    PERFORM penstock_numbers(b.org_id, p_ends) WHERE p_ends > 0;
     RETURN penstock_balance_show(penstock_balance_write(b));
   END IF;
-  UPDATE balances c SET used = p_used, reserved = p_reserved WHERE c.org_id = b.org_id AND c.period_start = b.period_start;
+  UPDATE balances c SET used = p_used, reserved = p_reserved, sequence = c.sequence + p_ends
+    WHERE c.org_id = b.org_id AND c.period_start = b.period_start;
   RETURN penstock_balance_show(b);
 END $$;

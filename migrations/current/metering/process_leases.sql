@@ -24,7 +24,8 @@ BEGIN
       AND COALESCE(p.lease_until, l.created_at + p_lease_ms * interval '1 ms') < clock_timestamp()
     ORDER BY l.operation_id COLLATE "C" LIMIT 500 FOR UPDATE OF l SKIP LOCKED) s;
   IF cardinality(lost) > 0 THEN
-    PERFORM penstock_settle_many(ARRAY(SELECT ROW(l.id, NULL, NULL)::settlement_ending FROM unnest(lost) l (id)), true);
+    PERFORM penstock_settle_many(ARRAY(
+      SELECT penstock_ending(l.id, NULL, '{"status": "failed", "errorCode": "unavailable", "costNano": "0"}') FROM unnest(lost) l (id)), true);
   ELSE
     DELETE FROM processes p WHERE p.lease_until < clock_timestamp() - interval '1 day';
     DELETE FROM rate_windows w WHERE w.stamps[cardinality(w.stamps)]

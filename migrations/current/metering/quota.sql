@@ -35,9 +35,9 @@ BEGIN
     RETURN json_build_object('balance', NULL);
   END IF;
   granted[p_bucket] := p_amount;
-  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, granted, settled_at)
+  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, granted, settled_at, sequence)
     VALUES (p_operation_id, p_org_id, 'top_up', 'settled', b.period_start, penstock_zeros(), penstock_zeros(), granted,
-      clock_timestamp());
+      clock_timestamp(), penstock_numbers(p_org_id, 1) + 1);
   b.topup_added[p_bucket] := b.topup_added[p_bucket] + p_amount;
   RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
 END $$;
@@ -54,8 +54,9 @@ BEGIN
   END IF;
   SELECT * INTO STRICT b FROM balances c WHERE c.org_id = p_org_id AND NOT c.superseded;
   change[p_bucket] := p_used - b.used[p_bucket];
-  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, settled_at)
-    VALUES (p_operation_id, p_org_id, 'adjustment', 'settled', b.period_start, penstock_zeros(), change, clock_timestamp());
+  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, settled_at, sequence)
+    VALUES (p_operation_id, p_org_id, 'adjustment', 'settled', b.period_start, penstock_zeros(), change, clock_timestamp(),
+      penstock_numbers(p_org_id, 1) + 1);
   b.used[p_bucket] := p_used;
   RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
 END $$;

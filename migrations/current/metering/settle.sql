@@ -4,7 +4,7 @@
 -- More than was reserved is charged as far as the bucket has units (a superseded period: of its allowance only, because
 -- its unspent top-ups belong to the next); whole credits only; chat_tokens never more than the credits charged. What a
 -- row lost with the database held is told by its fallback: {org, key, user, kind, model, request, job, run,
--- serviceClient, clientName, userAgent, version, allowance}.
+-- serviceClient, clientName, userAgent, endUser, tags, parent, version, allowance}.
 --
 -- Answers {"items": [[state, balance, charged], …], "balances": […]}: an item for each operation, in order; state 2 is
 -- unknown, 1 applied, 0 ended before; balance is an index from 0.
@@ -25,9 +25,12 @@ DECLARE
   charged bigint[];
   charged_text text;
   last_op text;
-  ended_op text[] := '{}';
-  ended_state text[] := '{}';
-  ended_charged text[] := '{}';
+  -- Of the balance that is open: the last number before, and how many ends were applied.
+  number bigint;
+  ends int;
+  -- Of those that end now, in the order of `p_endings`.
+  ended_number bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_endings)]);
+  ended_charged text[] := array_fill(NULL::text, ARRAY[cardinality(p_endings)]);
   want bigint;
   had bigint;
   room bigint;
@@ -39,16 +42,18 @@ BEGIN
   PERFORM penstock_ledger_restore(e.operation_id, e.fallback) FROM unnest(p_endings) e WHERE e.fallback IS NOT NULL
     ORDER BY e.operation_id COLLATE "C";
   FOR r IN
-    SELECT e.operation_id AS op, e.amounts, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.charged,
+    SELECT e.*, e.operation_id AS op, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved,
       0 = ALL (l.reserved[3:]) AND COALESCE(0 = ALL (e.amounts[3:]), true) AS only_tokens
     FROM unnest(p_endings) WITH ORDINALITY e JOIN usage_ledger l ON l.operation_id = e.operation_id
     ORDER BY l.org_id COLLATE "C", l.period_start, e.operation_id, e.ordinality FOR UPDATE OF l
   LOOP
     IF NOT opened OR b.org_id <> r.org_id OR b.period_start <> r.period_start THEN
       IF opened THEN
-        shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
+        shown := shown || penstock_balance_close(b, now_used, now_reserved, fires, ends);
       END IF;
       SELECT * INTO STRICT b FROM balances c WHERE c.org_id = r.org_id AND c.period_start = r.period_start FOR UPDATE;
+      number := CASE WHEN b.superseded THEN penstock_numbers_after(b.org_id, b.period_start) ELSE b.sequence END;
+      ends := 0;
       opened := true;
       fires := b.superseded;
       now_used := b.used;
@@ -59,7 +64,8 @@ BEGIN
       CONTINUE;
     END IF;
     IF r.state = 'settled' OR r.state = 'released' AND (r.amounts IS NULL OR NOT r.swept) THEN
-      items[r.i] := '[0,' || cardinality(shown) || ',' || array_to_json(COALESCE(r.charged, zeros)) || ']';
+      items[r.i] := '[0,' || cardinality(shown) || ',' || array_to_json(COALESCE(
+        (SELECT penstock_ledger_charge(l) FROM usage_ledger l WHERE l.operation_id = r.op), zeros)) || ']';
       CONTINUE;
     END IF;
     charged := zeros;
@@ -88,42 +94,37 @@ BEGIN
     charged_text := array_to_json(charged);
     items[r.i] := '[1,' || cardinality(shown) || ',' || charged_text || ']';
     last_op := r.op;
-    ended_op := ended_op || r.op;
-    ended_state := ended_state || CASE WHEN r.amounts IS NULL THEN 'released' ELSE 'settled' END;
-    ended_charged := ended_charged || CASE WHEN r.amounts IS NOT NULL THEN charged::text END;
+    ends := ends + 1;
+    IF r.state = 'reserved' THEN
+      ended_number[r.i] := number + ends;
+      ended_charged[r.i] := CASE WHEN r.amounts IS NOT NULL THEN charged::text END;
+    ELSE
+      PERFORM penstock_ledger_correct(p_endings[r.i], 'settled', charged, number + ends);
+    END IF;
   END LOOP;
   IF opened THEN
-    shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
+    shown := shown || penstock_balance_close(b, now_used, now_reserved, fires, ends);
   END IF;
-  UPDATE usage_ledger l SET state = u.state, charged = u.charged::bigint[], swept = p_swept, settled_at = clock_timestamp()
-    FROM unnest(ended_op, ended_state, ended_charged) u (op, state, charged) WHERE l.operation_id = u.op;
+  UPDATE usage_ledger l SET state = CASE WHEN e.charged IS NULL THEN 'released' ELSE 'settled' END, charged = e.charged::bigint[],
+      swept = p_swept, settled_at = clock_timestamp(), sequence = e.number,
+      latency_ms = CASE WHEN l.restored IS NOT TRUE THEN penstock_ms_since(l.created_at) END,
+      status = COALESCE(e.status, CASE WHEN e.charged IS NULL THEN 'cancelled' ELSE 'succeeded' END), error_code = e.error_code,
+      answered_model = e.answered_model, provider = e.provider, upstream_id = e.upstream_id, first_token_ms = e.first_token_ms,
+      tokens = e.tokens, cost_nano = e.cost_nano, cost_version = e.cost_version
+    FROM ROWS FROM (unnest(p_endings), unnest(ended_number), unnest(ended_charged)) e (operation_id, amounts, fallback, status, error_code,
+      answered_model, provider, upstream_id, first_token_ms, tokens, cost_nano, cost_version, number, charged)
+    WHERE l.operation_id = e.operation_id AND e.number IS NOT NULL;
   RETURN '{"items":[' || array_to_string(items, ',') || '],"balances":[' || array_to_string(shown, ',') || ']}';
-END $$;
-
--- Writes the ledger row that a reservation would have left, with nothing reserved, where it is not there.
-CREATE OR REPLACE FUNCTION penstock_ledger_restore(p_op text, p_fallback jsonb) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  b balances;
-BEGIN
-  IF EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = p_op) THEN
-    RETURN;
-  END IF;
-  b := penstock_balance_open(p_fallback ->> 'org', (p_fallback ->> 'version')::bigint,
-    ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(p_fallback -> 'allowance') WITH ORDINALITY a (value, nth) ORDER BY nth));
-  INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id, job_id,
-      run_id, service_client, client_name, user_agent)
-    VALUES (p_op, p_fallback ->> 'org', p_fallback ->> 'key', p_fallback ->> 'user', p_fallback ->> 'kind', 'reserved',
-      b.period_start, penstock_zeros(), p_fallback ->> 'model', p_fallback ->> 'request', p_fallback ->> 'job',
-      p_fallback ->> 'run', p_fallback ->> 'serviceClient', p_fallback ->> 'clientName', p_fallback ->> 'userAgent')
-    ON CONFLICT DO NOTHING;
 END $$;
 
 -- One settlement inside another transaction: {applied, charged (hundredths by bucket), balances: {limits, used,
 -- reserved}}; balances is absent where the operation is unknown and no fallback was given.
-CREATE OR REPLACE FUNCTION penstock_settle(p_operation_id text, p_amounts bigint[], p_fallback jsonb DEFAULT NULL)
-RETURNS jsonb LANGUAGE plpgsql AS $$
+-- `p_outcome`: see penstock_ending.
+CREATE OR REPLACE FUNCTION penstock_settle(
+  p_operation_id text, p_amounts bigint[], p_outcome jsonb DEFAULT NULL, p_fallback jsonb DEFAULT NULL
+) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  answer jsonb := penstock_settle_many(ARRAY[ROW(p_operation_id, p_amounts, p_fallback)::settlement_ending]);
+  answer jsonb := penstock_settle_many(ARRAY[penstock_ending(p_operation_id, p_amounts, p_outcome, p_fallback)]);
 BEGIN
   RETURN jsonb_strip_nulls(jsonb_build_object(
     'applied', answer #> '{items,0,0}' = '1',
@@ -132,9 +133,9 @@ BEGIN
 END $$;
 
 -- Gives one reservation back inside another transaction; false where it had ended before.
-CREATE OR REPLACE FUNCTION penstock_release(p_operation_id text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION penstock_release(p_operation_id text, p_outcome jsonb DEFAULT NULL) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN penstock_settle_many(ARRAY[ROW(p_operation_id, NULL, NULL)::settlement_ending])::jsonb #> '{items,0,0}' = '1';
+  RETURN penstock_settle_many(ARRAY[penstock_ending(p_operation_id, NULL, p_outcome)])::jsonb #> '{items,0,0}' = '1';
 END $$;
 
 -- The reservation belongs to a job (or a run) from now on: no process holds it. False where it had ended before.

@@ -4,6 +4,12 @@
 -- what it delivered.
 --
 -- Rows of the kinds `top_up`, `adjustment` and `period` are no operations: they tell what else moved a balance.
+--
+-- The rows of an organisation are numbered without a hole (`sequence`): an operation's at its end, all others at once. What
+-- a numbered row tells stays: `charged`, `granted` and `opening` of the rows in their order give every `used` and every
+-- limit. Where an operation's end changes afterwards (released and charged after all, or taken back), a row of kind
+-- `adjustment` tells the change (penstock_ledger_correct), and the operation's row only changes its state: so `charged` of
+-- a released row may be there, and counts in the order of numbers, not in the sum of settled rows.
 CREATE TABLE usage_ledger (
   operation_id text COLLATE "C" PRIMARY KEY,
   org_id text COLLATE "C" NOT NULL,
@@ -19,6 +25,10 @@ CREATE TABLE usage_ledger (
   granted bigint[],
   -- Whether a retry with the same Idempotency-Key was given what the operation had been charged for: from then on the charge stays.
   given boolean,
+  -- The row that changed the operation's end; its charge counts in place of the operation's own.
+  correction text,
+  -- Whether the row was written anew after the database had lost it (penstock_ledger_restore).
+  restored boolean,
   model text,
   request_id text,
   job_id text,
@@ -54,7 +64,7 @@ CREATE TABLE usage_ledger (
   counters bigint[],
   -- The number of the row's end in its organisation (balances.sequence). Null while it is reserved.
   sequence bigint,
-  -- What a row of kind `period` tells: {periodStart, periodEnd, allowance, topupStart, used}.
+  -- What a row of kind `period` tells: {periodStart, periodEnd, allowance, topupStart, topupAdded, used}.
   opening jsonb
 ) WITH (fillfactor = 80);
 CREATE INDEX usage_ledger_by_org ON usage_ledger (org_id, created_at, operation_id);
