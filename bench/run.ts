@@ -1,7 +1,8 @@
 /**
  * The comparison: what Penstock's work costs beside bare programs and peers, on this machine, in one run. Figures are CPU from the operating system,
  * rates and latencies; the targets are ratios wherever they can be, so that they hold on any machine. Some ten minutes; `--quick` takes
- * three. Names of parts (`chat documents reservations durable agents jobs subscriptions webhooks outbox idle neighbours`) run those alone.
+ * three. Names of parts (`chat documents reservations durable agents jobs subscriptions webhooks outbox idle neighbours`) run those alone. `usage` runs only by
+ * its name; `--records=<number>` gives it fewer than ten million.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -19,14 +20,20 @@ import { printVerdicts, type Verdict } from './report.js';
 import { benchIdle, benchJobs, benchOutbox, benchWebhooks } from './events.js';
 import { benchReservations } from './reserve.js';
 import { benchSubscriptions } from './subscriptions.js';
+import { benchUsage } from './usage.js';
 
 const [programs = '', root = '', ...flags] = process.argv.slice(2);
-const stray = flags.find((flag) => flag.startsWith('--') && flag !== '--quick');
-if (stray !== undefined) throw new Error(`there is no flag ${stray}; there is --quick`);
+const RECORDS = /^--records=(\d{1,9})$/;
+const stray = flags.find((flag) => flag.startsWith('--') && flag !== '--quick' && !RECORDS.test(flag));
+if (stray !== undefined)
+  throw new Error(`there is no flag ${stray}; there are --quick and --records=<number>`);
 const quick = flags.includes('--quick');
 const effort: Effort = quick ? { rounds: 2, durationMs: 1500 } : { rounds: 5, durationMs: 3000 };
 
 const CALLS = ['chat', 'documents', 'films'];
+/** Ten million records are written first. */
+const ONLY_NAMED = ['usage'];
+const records = Number(flags.map((flag) => RECORDS.exec(flag)?.[1]).find(Boolean) ?? 10_000_000);
 
 /** Calls share one field of servers, which is there as long as they are measured. */
 async function calls(places: Places, wants: (part: string) => boolean, fsync: number): Promise<Verdict[]> {
@@ -53,6 +60,7 @@ const PARTS: Record<string, (places: Places) => Promise<Verdict[]>> = {
   webhooks: (places) => benchWebhooks(places, quick ? 1 : 3, quick ? 8_000 : 12_000),
   outbox: (places) => benchOutbox(places, quick ? 1 : 3, quick ? 50_000 : 150_000),
   idle: (places) => benchIdle(places, quick ? 10 : 30),
+  usage: (places) => benchUsage(places, records),
   neighbours: (places) => benchNeighbours(places, quick ? 5_000 : 9_000),
 };
 
@@ -61,7 +69,8 @@ async function compare(places: Places): Promise<Verdict[]> {
   const known = [...CALLS, ...Object.keys(PARTS)];
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`no part is called ${unknown}; there are ${known.join(', ')}`);
-  const wants = (part: string): boolean => names.length === 0 || names.includes(part);
+  const wants = (part: string): boolean =>
+    names.includes(part) || (names.length === 0 && !ONLY_NAMED.includes(part));
   const fsync = fsyncMs(places.scratch);
   console.log(
     `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; one fsync of this disk: ${fsync.toFixed(2)} ms`,

@@ -38,8 +38,8 @@ export function addDeadLetterCommands(program: Command): void {
     });
 }
 
-/** `usage`, `migrate`, `topics create`, `doctor`. */
-export function addOperatorCommands(program: Command): void {
+/** `usage`, `usage rebuild`, `reconcile`. */
+export function addUsageCommands(program: Command): void {
   const usage = program
     .command('usage')
     .description('Lists the metered operations of an organization.')
@@ -67,6 +67,29 @@ export function addOperatorCommands(program: Command): void {
         })),
       );
     });
+  program
+    .command('reconcile')
+    .description(
+      "Adds up an organization's ledger, balances, usage and budgets again, and names what differs.",
+    )
+    .requiredOption('--org <id or name>')
+    .option('--invoice <file>', "an upstream's invoice as CSV")
+    .action(async ({ org, invoice }: { org: string; invoice?: string }) => {
+      const [{ withSession }, { readFile }] = await Promise.all([
+        import('./session.js'),
+        import('node:fs/promises'),
+      ]);
+      const text = invoice === undefined ? null : await readFile(invoice, 'utf8');
+      const answer = await withSession(async ({ organizations, usage: adding }) =>
+        adding.reconcile(await organizations.resolveId(org), text),
+      );
+      print(answer);
+      if (answer.differences.length > 0) process.exitCode = 1;
+    });
+}
+
+/** `migrate`, `topics create`, `doctor`. */
+export function addOperatorCommands(program: Command): void {
   program
     .command('migrate')
     .description('Migrates the database to this version.')

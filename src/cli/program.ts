@@ -3,7 +3,7 @@ import { ConfigError, readEnvFile } from '../config/index.js';
 import { addBudgetCommands } from './budget-commands.js';
 import { addKeyCommands } from './key-commands.js';
 import { addMemberCommands } from './member-commands.js';
-import { addDeadLetterCommands, addOperatorCommands } from './operator-commands.js';
+import { addDeadLetterCommands, addOperatorCommands, addUsageCommands } from './operator-commands.js';
 import { addOrgCommands, addQuotaCommands } from './org-commands.js';
 
 /** The commands, of which one is run. */
@@ -20,6 +20,7 @@ export function createProgram(): Command {
   addBudgetCommands(program);
   addMemberCommands(program);
   addDeadLetterCommands(program);
+  addUsageCommands(program);
   addOperatorCommands(program);
   for (const command of program.commands) inherit(command);
   return program;

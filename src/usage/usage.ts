@@ -2,6 +2,7 @@ import { recordChange } from '../audit/index.js';
 import type { Database } from '../database/index.js';
 import { exportRecords } from './export.js';
 import { countRecords, listRecords } from './records.js';
+import { reconcile } from './reconcile.js';
 import { summarize } from './summary.js';
 import { REBUILD, WITHOUT_LIMIT } from './usage.queries.js';
 import type { Usage } from './usage.types.js';
@@ -12,6 +13,7 @@ export function createUsage({ database }: { database: Pick<Database, 'transactio
     count: (orgId, filter) => countRecords(database, orgId, filter),
     summary: (query) => summarize(database, query),
     export: (query) => exportRecords(database, query),
+    reconcile: (orgId, invoice) => reconcile(database, orgId, invoice),
     rebuild: (orgId) =>
       database.transaction(async (sql) => {
         await sql.query(WITHOUT_LIMIT);

@@ -1,4 +1,5 @@
 import type { Amounts, ClientInfo } from '../contract/words.js';
+import type { Reconciliation } from './reconcile.js';
 import type { OperationKind, TokenClasses } from '../metering/metering.types.js';
 
 export const OPERATION_STATUSES = ['succeeded', 'failed', 'cancelled'] as const;
@@ -144,4 +145,6 @@ export interface Usage {
   export(query: UsageExportQuery): AsyncIterable<string>;
   /** Operator: folds an organisation's ledger anew. Answers how many rows it folded. */
   rebuild(orgId: string): Promise<number>;
+  /** Operator: adds all up again and names what differs. @param invoice CSV, compared with the ledger by the upstreams' ids of answers */
+  reconcile(orgId: string, invoice: string | null): Promise<Reconciliation>;
 }

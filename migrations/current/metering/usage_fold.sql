@@ -25,7 +25,7 @@ BEGIN
     ), added AS (
       INSERT INTO usage_cells (org_id, start, period_start, model, provider, key_id, end_user, operation, status, tags, %1$s)
       SELECT $1, date_bin('15 minutes', settled_at, 'epoch') AS at, period_start, model, provider, key_id, end_user, kind, status, named.tags,
-          count(*) FILTER (WHERE is_call), count(*) FILTER (WHERE status = 'failed'), count(*) FILTER (WHERE is_call AND cost_nano IS NULL),
+          count(*) FILTER (WHERE is_call), count(*) FILTER (WHERE is_call AND status = 'failed'), count(*) FILTER (WHERE is_call AND cost_nano IS NULL),
           COALESCE(sum(tokens[1]), 0), COALESCE(sum(tokens[2]), 0), COALESCE(sum(tokens[3]), 0), COALESCE(sum(tokens[4]), 0),
           COALESCE(sum(tokens[5]), 0), COALESCE(sum(cost_nano), 0), COALESCE(sum(penstock_latency_digit(latency_ms)), 0), %2$s
         FROM taken CROSS JOIN LATERAL (SELECT CASE WHEN cardinality(taken.tags) < 2 THEN taken.tags
