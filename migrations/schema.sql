@@ -1999,7 +1999,8 @@ BEGIN
       lease_until = NULL, deadline = NULL,
       error_message = CASE WHEN p_status = 'failed' THEN p_message END, error_code = p_code
     WHERE id = j.id RETURNING * INTO done;
-  PERFORM penstock_release(done.operation_id);
+  PERFORM penstock_release(done.operation_id, COALESCE(p_outcome, jsonb_build_object('status', p_status,
+    'errorCode', CASE p_status WHEN 'failed' THEN COALESCE(p_code, 'server_error') END, 'costNano', '0')));
   PERFORM penstock_job_event(done);
   PERFORM penstock_generation_event(done, 'generation.failed', jsonb_build_object('errorMessage', p_message));
   RETURN done;
@@ -2206,7 +2207,7 @@ BEGIN
       SELECT 1 FROM jobs o WHERE o.org_id = item ->> 'orgId' AND o.status IN ('pending', 'processing')
       LIMIT (item ->> 'maxPending')::bigint) o;
     IF unfinished >= (item ->> 'maxPending')::bigint THEN
-      PERFORM penstock_release(item ->> 'operationId');
+      PERFORM penstock_release(item ->> 'operationId', '{"status": "failed", "errorCode": "rate_limited", "costNano": "0"}');
       answers := answers || jsonb_build_object('id', item ->> 'id', 'createdAt', NULL);
       CONTINUE;
     END IF;
@@ -2746,9 +2747,9 @@ BEGIN
     FROM (SELECT bytes + octet_length(p_response) - octet_length(r.response) AS n) bytes_of
     WHERE s.org_id = r.org_id AND s.part = 9 + (hashtext(r.id) & 7);
   IF p_amounts IS NULL THEN
-    PERFORM penstock_release('op_' || substr(r.id, 6));
+    PERFORM penstock_release('op_' || substr(r.id, 6), p_outcome);
   ELSE
-    PERFORM penstock_settle('op_' || substr(r.id, 6), p_amounts);
+    PERFORM penstock_settle('op_' || substr(r.id, 6), p_amounts, p_outcome);
     IF p_event IS NOT NULL THEN
       PERFORM penstock_emit('events', r.org_id, penstock_event(p_event ->> 'type', r.org_id, p_event -> 'data'), p_trace);
     END IF;
@@ -2936,7 +2937,7 @@ BEGIN
     RETURN false;
   END IF;
   r := penstock_run_work(r, p -> 'operations', p -> 'steps', (p ->> 'tokens')::bigint);
-  PERFORM penstock_run_finish(r, p ->> 'status', p ->> 'text');
+  PERFORM penstock_run_finish(r, p ->> 'status', p ->> 'text', p ->> 'code');
   RETURN true;
 END $function$;
 
@@ -2955,7 +2956,7 @@ BEGIN
   PERFORM pg_notify('penstock_run_event', r.id || ':' || r.sequence);
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_run_finish(r agent_runs, p_status text, p_text text)
+CREATE OR REPLACE FUNCTION public.penstock_run_finish(r agent_runs, p_status text, p_text text, p_code text DEFAULT 'server_error'::text)
  RETURNS agent_runs
  LANGUAGE plpgsql
 AS $function$
@@ -2964,7 +2965,9 @@ DECLARE
 BEGIN
   done := penstock_run_work(r, jsonb_build_array(jsonb_build_object('id', r.operation_id,
     'amounts', CASE WHEN r.total_steps > 0 THEN
-      (SELECT to_jsonb(l.reserved) FROM usage_ledger l WHERE l.operation_id = r.operation_id) END)),
+      (SELECT to_jsonb(l.reserved) FROM usage_ledger l WHERE l.operation_id = r.operation_id) END,
+    'outcome', jsonb_build_object('status', CASE p_status WHEN 'completed' THEN 'succeeded' ELSE p_status END,
+      'errorCode', CASE p_status WHEN 'failed' THEN p_code END, 'costNano', '0'))),
     CASE WHEN p_status = 'failed' AND r.total_steps > 0
       THEN jsonb_build_array(jsonb_build_object('type', 'error', 'content', p_text)) ELSE '[]' END, 0);
   UPDATE agent_runs q SET status = p_status, sequence = q.sequence + 1, completed_at = clock_timestamp(), worker_id = NULL,
@@ -3425,7 +3428,7 @@ BEGIN
   END IF;
   EXECUTE format($sql$
     WITH taken AS MATERIALIZED (
-      SELECT l.*, l.kind NOT IN ('adjustment', 'top_up', 'period') AS is_call FROM usage_ledger l
+      SELECT l.*, l.kind NOT IN ('adjustment', 'top_up', 'period', 'hold') AS is_call FROM usage_ledger l
         WHERE l.org_id = $1 AND l.sequence > $2 ORDER BY l.sequence LIMIT $3
     ), added AS (
       INSERT INTO usage_cells (org_id, start, period_start, model, provider, key_id, end_user, operation, status, tags, %1$s)

@@ -28,6 +28,8 @@ export type OperationKind =
   | 'agent_run'
   | 'agent_model'
   | 'agent_tool'
+  /** More tokens for a further round of an operation that goes on: it is given back, and is no operation of its own. */
+  | 'hold'
   /** An operator's `quota set`. */
   | 'adjustment'
   | 'top_up';

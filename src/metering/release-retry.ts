@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Metering } from './metering.types.js';
+import { bareOutcome } from './outcome.js';
 
 const RETRY_MS = 1_000;
 
 export interface ReleaseRetryOptions {
-  release(operationId: string): Promise<void>;
+  release: Metering['release'];
   logger: Logger;
 }
 
@@ -13,7 +15,7 @@ export function createReleaseRetry({ release, logger }: ReleaseRetryOptions) {
   const closing = new AbortController();
   const attempt = async (operationId: string, isStored: () => Promise<boolean>): Promise<boolean> => {
     if (await isStored()) return false;
-    await release(operationId);
+    await release(operationId, bareOutcome('failed', 'unavailable'));
     return true;
   };
   const goOn = async (operationId: string, isStored: () => Promise<boolean>): Promise<void> => {

@@ -12,7 +12,7 @@ const RECORD = `operation_id, org_id, kind, state, request_id, job_id, run_id, p
   to_json(CASE state WHEN 'reserved' THEN reserved WHEN 'settled' THEN charged END) AS amounts, to_json(granted) AS granted`;
 
 /** An adjustment that is not settled says what the row of its operation says. */
-const IS_RECORD = `kind <> 'period' AND (kind <> 'adjustment' OR state = 'settled')`;
+const IS_RECORD = `kind NOT IN ('period', 'hold') AND (kind <> 'adjustment' OR state = 'settled')`;
 
 /** Newest first, by time and then id; the cursor names the last row seen. @param conditions of a filter */
 export const recordsStatement = (conditions: string): string => `

@@ -1,12 +1,15 @@
--- running → completed, failed or cancelled. The caller has locked the row. The base price is charged if the run has a
+-- running → completed, failed or cancelled (`p_code`: of the error that the record tells). The caller has locked the row. The base price is charged if the run has a
 -- step, otherwise it is released. A failure after the first step is stored as a step of type `error`.
-CREATE OR REPLACE FUNCTION penstock_run_finish(r agent_runs, p_status text, p_text text) RETURNS agent_runs LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION penstock_run_finish(r agent_runs, p_status text, p_text text, p_code text DEFAULT 'server_error')
+RETURNS agent_runs LANGUAGE plpgsql AS $$
 DECLARE
   done agent_runs := r;
 BEGIN
   done := penstock_run_work(r, jsonb_build_array(jsonb_build_object('id', r.operation_id,
     'amounts', CASE WHEN r.total_steps > 0 THEN
-      (SELECT to_jsonb(l.reserved) FROM usage_ledger l WHERE l.operation_id = r.operation_id) END)),
+      (SELECT to_jsonb(l.reserved) FROM usage_ledger l WHERE l.operation_id = r.operation_id) END,
+    'outcome', jsonb_build_object('status', CASE p_status WHEN 'completed' THEN 'succeeded' ELSE p_status END,
+      'errorCode', CASE p_status WHEN 'failed' THEN p_code END, 'costNano', '0'))),
     CASE WHEN p_status = 'failed' AND r.total_steps > 0
       THEN jsonb_build_array(jsonb_build_object('type', 'error', 'content', p_text)) ELSE '[]' END, 0);
   UPDATE agent_runs q SET status = p_status, sequence = q.sequence + 1, completed_at = clock_timestamp(), worker_id = NULL,
@@ -37,7 +40,7 @@ BEGIN
     RETURN false;
   END IF;
   r := penstock_run_work(r, p -> 'operations', p -> 'steps', (p ->> 'tokens')::bigint);
-  PERFORM penstock_run_finish(r, p ->> 'status', p ->> 'text');
+  PERFORM penstock_run_finish(r, p ->> 'status', p ->> 'text', p ->> 'code');
   RETURN true;
 END $$;
 

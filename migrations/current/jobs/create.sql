@@ -15,7 +15,7 @@ BEGIN
       SELECT 1 FROM jobs o WHERE o.org_id = item ->> 'orgId' AND o.status IN ('pending', 'processing')
       LIMIT (item ->> 'maxPending')::bigint) o;
     IF unfinished >= (item ->> 'maxPending')::bigint THEN
-      PERFORM penstock_release(item ->> 'operationId');
+      PERFORM penstock_release(item ->> 'operationId', '{"status": "failed", "errorCode": "rate_limited", "costNano": "0"}');
       answers := answers || jsonb_build_object('id', item ->> 'id', 'createdAt', NULL);
       CONTINUE;
     END IF;

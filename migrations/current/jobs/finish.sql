@@ -9,7 +9,8 @@ BEGIN
       lease_until = NULL, deadline = NULL,
       error_message = CASE WHEN p_status = 'failed' THEN p_message END, error_code = p_code
     WHERE id = j.id RETURNING * INTO done;
-  PERFORM penstock_release(done.operation_id);
+  PERFORM penstock_release(done.operation_id, COALESCE(p_outcome, jsonb_build_object('status', p_status,
+    'errorCode', CASE p_status WHEN 'failed' THEN COALESCE(p_code, 'server_error') END, 'costNano', '0')));
   PERFORM penstock_job_event(done);
   PERFORM penstock_generation_event(done, 'generation.failed', jsonb_build_object('errorMessage', p_message));
   RETURN done;

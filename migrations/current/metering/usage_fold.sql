@@ -20,7 +20,7 @@ BEGIN
   END IF;
   EXECUTE format($sql$
     WITH taken AS MATERIALIZED (
-      SELECT l.*, l.kind NOT IN ('adjustment', 'top_up', 'period') AS is_call FROM usage_ledger l
+      SELECT l.*, l.kind NOT IN ('adjustment', 'top_up', 'period', 'hold') AS is_call FROM usage_ledger l
         WHERE l.org_id = $1 AND l.sequence > $2 ORDER BY l.sequence LIMIT $3
     ), added AS (
       INSERT INTO usage_cells (org_id, start, period_start, model, provider, key_id, end_user, operation, status, tags, %1$s)

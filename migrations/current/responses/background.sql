@@ -140,9 +140,9 @@ BEGIN
     FROM (SELECT bytes + octet_length(p_response) - octet_length(r.response) AS n) bytes_of
     WHERE s.org_id = r.org_id AND s.part = 9 + (hashtext(r.id) & 7);
   IF p_amounts IS NULL THEN
-    PERFORM penstock_release('op_' || substr(r.id, 6));
+    PERFORM penstock_release('op_' || substr(r.id, 6), p_outcome);
   ELSE
-    PERFORM penstock_settle('op_' || substr(r.id, 6), p_amounts);
+    PERFORM penstock_settle('op_' || substr(r.id, 6), p_amounts, p_outcome);
     IF p_event IS NOT NULL THEN
       PERFORM penstock_emit('events', r.org_id, penstock_event(p_event ->> 'type', r.org_id, p_event -> 'data'), p_trace);
     END IF;

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Authenticator, Principal } from '../../access/access.types.js';
 import type { Database } from '../../database/database.types.js';
 import { ApiError } from '../../contract/errors.js';
+import type { ErrorCode } from '../../contract/errors.js';
 import type { FileService } from '../../files/index.js';
 import type { Metering } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
@@ -230,14 +231,17 @@ export class RunExecution implements LeasedWork {
     const steps = [...thoughts, { type: 'response' as const, content: answer.text }];
     if (cutByCredits) {
       this.failure = 'quota_exceeded';
-      await session.end('failed', 'Quota exceeded for credits', { operations, tokens, steps });
+      const text = 'Quota exceeded for credits';
+      await session.end({ status: 'failed', text, code: 'quota_exceeded' }, { operations, tokens, steps });
       return;
     }
     if (notes.length > 0 && answer.text.trim() === '') {
       // The model only asked for tools although none were offered: that is not an answer.
       this.failure = 'server_error';
       options.logger.error({ runId: run.id }, 'a run failed: in the last round its model asked for tools');
-      await session.end('failed', 'Generation failed', { operations, tokens, steps: thoughts });
+      const text = 'Generation failed';
+      const work = { operations, tokens, steps: thoughts };
+      await session.end({ status: 'failed', text, code: 'server_error' }, work);
       return;
     }
     if (run.agent.memoryEnabled) {
@@ -247,7 +251,8 @@ export class RunExecution implements LeasedWork {
         options.logger.warn({ err: error, runId }, 'the memories of a run could not be stored');
       });
     }
-    await session.end('completed', answer.text, { operations, tokens, steps });
+    const ending = { status: 'completed' as const, text: answer.text, code: null };
+    await session.end(ending, { operations, tokens, steps });
   }
 
   private async fail(error: unknown): Promise<'done' | 'left'> {
@@ -259,6 +264,7 @@ export class RunExecution implements LeasedWork {
       steps: [],
       status: 'failed' as const,
       text: this.messageOf(error),
+      code: codeOf(error),
     };
     try {
       return (await persist(() => this.workshop.writer.end(this.hold, end), logger)) ? 'done' : 'left';
@@ -275,4 +281,13 @@ export class RunExecution implements LeasedWork {
     this.options.logger.error({ err: error, runId: this.run.id }, 'a run failed');
     return 'Generation failed';
   }
+}
+
+/** What the record of a failed run tells. */
+function codeOf(error: unknown): ErrorCode {
+  const known = [error, error instanceof Error ? error.cause : null].find(
+    (fault) => fault instanceof ApiError,
+  );
+  if (known !== undefined) return known.code;
+  return error instanceof UpstreamError && error.fault === 'rejected' ? 'invalid_request' : 'server_error';
 }

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../contract/errors.js';
 import type { Sql } from '../../database/database.types.js';
 import { createBatcher, wasRolledBack } from '../../jobs/index.js';
 import type { Claiming, Hold } from '../../jobs/index.js';
@@ -45,7 +46,12 @@ export async function claimRuns(
 /** The end of a step, with the state from which another worker could continue. */
 export type Advance = Work & { state: RunState };
 /** The last write of a run by its worker. */
-export type End = Work & { status: 'completed' | 'failed'; text: string };
+export type End = Work & {
+  status: 'completed' | 'failed';
+  text: string;
+  /** Of the error that the record of the run tells; null where it completed. */
+  code: ErrorCode | null;
+};
 
 /** Writes for the runs that a worker holds. Simultaneous writes of many runs share a transaction. */
 export interface RunWriter {

@@ -1,4 +1,5 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { ApiError } from '../../contract/errors.js';
 import { parseShallow, storedJson } from '../../text/stored-json.js';
 import type { Model } from '../../models/models.types.js';
 import type { ModelCaller, ModelCallResult } from '../model/model-caller.js';
@@ -73,7 +74,8 @@ export async function openRound({ session, meter }: RoundOptions, said: Said): P
   const thought = [answer.reasoning, answer.text].filter((text) => text.trim() !== '').join('\n\n');
   if (said.cutByCredits) {
     await session.advance({ operations, tokens, steps: thinkingStep(thought) });
-    throw new RunFault('Quota exceeded for credits');
+    const exhausted = 'Quota exceeded for credits';
+    throw new RunFault(exhausted, new ApiError('quota_exceeded', exhausted));
   }
   const cut = answer.finish === 'length' || answer.finish === 'content_filter';
   const calls = said.calls.map((call, index) => pendingCall(session, call, { index, cut }));

@@ -9,7 +9,7 @@ import { isDatabaseAway } from '../../jobs/index.js';
 import type { Hold } from '../../jobs/index.js';
 import { RunLeft } from './run.fault.js';
 import type { RunMeter } from './run.meter.js';
-import type { RunWriter, Work } from './run.moves.queries.js';
+import type { End, RunWriter, Work } from './run.moves.queries.js';
 import type { NewStep, PendingCall, RunState } from './run.types.js';
 import { markUntrusted } from './run.prompt.js';
 
@@ -63,8 +63,8 @@ export class RunSession {
   }
 
   /** Writes the end of the run. @throws RunLeft */
-  async end(status: 'completed' | 'failed', text: string, work: Work): Promise<void> {
-    const end = { ...work, steps: [...this.held, ...work.steps], status, text };
+  async end(ending: Omit<End, keyof Work>, work: Work): Promise<void> {
+    const end = { ...work, ...ending, steps: [...this.held, ...work.steps] };
     await this.write(end, () => this.options.writer.end(this.options.hold, end));
   }
 

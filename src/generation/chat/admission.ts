@@ -205,7 +205,7 @@ class Admissions implements ChatAdmission {
 
   admit(call: CallContext, body: Record<string, unknown>, more?: readonly string[]): Promise<AdmittedChat> {
     const admitted = (checked: CheckedChat): Promise<AdmittedChat> =>
-      needsFetching(checked) ? this.fetched(call, checked) : this.reserve(call, checked, true);
+      needsFetching(checked) ? this.fetched(call, checked) : this.reserve(call, checked, { windows: true });
     let found: CheckedChat | Promise<CheckedChat>;
     try {
       found = this.check(call, body, more);
@@ -240,7 +240,7 @@ class Admissions implements ChatAdmission {
       texts: [...request.texts, ...texts],
     };
     const checked = await measured(longer, model, this.options.tokenizer);
-    const held = await this.reserve(call, checked, false);
+    const held = await this.reserve(call, checked, { kind: 'hold' });
     const { operationId, tally } = chat;
     return { chat: { ...chat, ...held, operationId, tally }, heldAs: held.operationId };
   }
@@ -250,11 +250,15 @@ class Admissions implements ChatAdmission {
     throw fault;
   }
 
-  private reserve(call: CallContext, checked: CheckedChat, windows: boolean): Promise<AdmittedChat> {
+  private reserve(
+    call: CallContext,
+    checked: CheckedChat,
+    { kind = 'chat', windows = false }: { kind?: 'chat' | 'hold'; windows?: boolean } = {},
+  ): Promise<AdmittedChat> {
     const operationId = newId('op');
     const operation = {
       id: operationId,
-      kind: 'chat' as const,
+      kind,
       price: priceOf(checked),
       model: checked.model.id,
     };
@@ -283,12 +287,12 @@ class Admissions implements ChatAdmission {
     const { metering, search, tokenizer } = this.options;
     await admitCall(metering, call, { endpoint: 'chat' });
     const filled = await withFiles(this.options, call, checked);
-    if (!filled.request.webSearch) return this.reserve(call, filled, false);
+    if (!filled.request.webSearch) return this.reserve(call, filled);
     const { request, model } = filled;
     // A call with an Idempotency-Key finishes without its caller, including its search.
     const signal = call.idempotencyKey === null ? call.signal : undefined;
     const found = await withWebSearch(request, search, signal);
-    const admitted = await this.reserve(call, await measured(found.request, model, tokenizer), false);
+    const admitted = await this.reserve(call, await measured(found.request, model, tokenizer));
     return { ...admitted, citations: found.citations };
   }
 }

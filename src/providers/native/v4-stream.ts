@@ -35,7 +35,8 @@ function isCutOff(reason: LanguageModelV4FinishReason): boolean {
 /** Converts a stream of the AI SDK's parts to chat-completion chunks, read on demand only. */
 export class V4Chunks implements ChatChunks {
   private readonly reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>;
-  private readonly id = `chatcmpl-${randomUUID()}`;
+  /** The upstream's own, once it told it. */
+  private id = `chatcmpl-${randomUUID()}`;
   private readonly created = Math.floor(Date.now() / 1000);
   private readonly waiting: string[] = [];
   /** Position of each tool call in the answer, and whether its arguments came in pieces. */
@@ -105,6 +106,9 @@ export class V4Chunks implements ChatChunks {
         const { modelId, body } = this.options.call;
         return refuseDropped(part.warnings, { modelId, asked: body });
       }
+      case 'response-metadata':
+        if (part.id !== undefined && !this.opened) this.id = part.id;
+        return;
       case 'text-delta':
         return this.push({ content: part.delta });
       case 'reasoning-delta':
