@@ -13,7 +13,7 @@ const FIELDS: Readonly<Record<string, 'open' | 'list' | Partial<Record<BoundKind
   models: 'open',
   callableModels: 'open',
   model: 'open',
-  version: 'open',
+  penstockVersion: 'open',
   _service: 'open',
   _entities: 'list',
   job: { job: 'id' },

@@ -12,12 +12,14 @@ export class PageInfo {
   @Field(() => Boolean, { description: 'Whether there is a next page.' })
   hasNextPage!: boolean;
 
-  @Field(() => Boolean, { description: 'Whether there is a previous page: true if `after` was given.' })
+  @Field(() => Boolean, {
+    description: 'Whether there is a previous page; read forwards, true if `after` was given.',
+  })
   hasPreviousPage!: boolean;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The cursor of the first item; null if the page is empty.',
+    description: 'Pass it as `before` to read the page before; null if the page is empty.',
   })
   startCursor!: string | null;
 
@@ -73,6 +75,8 @@ interface Page<Node> {
   /** Where they are not the nodes' ids. */
   cursors?: string[];
   nextCursor: string | null;
+  /** Where it was read backwards: whether there is a page before it. */
+  hasPrevious?: boolean;
 }
 
 /** A page of a service that begins after a cursor, if one was given, as a connection. */
@@ -85,7 +89,7 @@ export function toConnection<Node extends object>(
   after: string | null | undefined,
 ): Connection<Node>;
 export function toConnection<Node extends { id?: string }>(
-  { nodes, cursors, nextCursor }: Page<Node>,
+  { nodes, cursors, nextCursor, hasPrevious }: Page<Node>,
   after: string | null | undefined,
 ): Connection<Node> {
   const edges = nodes.map((node, index) => ({ cursor: cursors?.[index] ?? node.id ?? '', node }));
@@ -95,7 +99,7 @@ export function toConnection<Node extends { id?: string }>(
     edges,
     pageInfo: {
       hasNextPage: nextCursor !== null,
-      hasPreviousPage: after != null,
+      hasPreviousPage: hasPrevious ?? after != null,
       startCursor: edges[0]?.cursor ?? null,
       endCursor: nextCursor ?? last,
     },
@@ -114,10 +118,31 @@ export const After = () =>
     description: '`nextCursor` of the previous page: the page starts after that item.',
   });
 
+/** The argument `last` of a list that is read backwards too. */
+export const Last = () =>
+  Arg('last', () => Int, {
+    nullable: true,
+    description: '1 to 100: so many before `before`, or of the end.',
+  });
+
+/** The argument `before` of a list that is read backwards too. */
+export const Before = () =>
+  Arg('before', () => String, {
+    nullable: true,
+    description: '`startCursor` of a page: the page ends before that item.',
+  });
+
 /** A page's size; null is 20. @throws ApiError invalid_request unless 1 ≤ first ≤ 100 */
 export function checkFirst(first: number | null): number {
   if (first === null) return 20;
   if (!Number.isInteger(first) || first < 1 || first > 100)
     throw invalid('first must be between 1 and 100', 'first');
   return first;
+}
+
+/** The same of `last`. @throws ApiError invalid_request unless 1 ≤ last ≤ 100 */
+export function checkLast(last: number): number {
+  if (!Number.isInteger(last) || last < 1 || last > 100)
+    throw invalid('last must be between 1 and 100', 'last');
+  return last;
 }

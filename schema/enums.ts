@@ -18,6 +18,7 @@ import {
   TOOLS,
 } from '../src/contract/words.js';
 import type { Scope } from '../src/contract/words.js';
+import { EDIT_OPERATIONS } from '../src/contract/edit-operations.js';
 import { WEBHOOK_FORMATS } from '../src/webhooks/index.js';
 import { OPERATION_STATUSES, USAGE_DIMENSIONS, USAGE_INTERVALS } from '../src/usage/usage.types.js';
 
@@ -77,7 +78,7 @@ export const JobTool = words(
   'What a job makes.',
   meaningsOf(JOB_KINDS, ({ job }) => job.description),
 );
-export const ResponseStatus = words('ResponseStatus', RESPONSE_STATUSES, 'The status of a response.', {
+export const ResponseStatus = words('ModelResponseStatus', RESPONSE_STATUSES, 'The status of a response.', {
   queued: 'The response waits for a worker.',
   in_progress: 'A model is answering.',
   completed: 'The response is whole.',
@@ -160,7 +161,7 @@ export const SCOPE_MEANINGS: Record<Scope, string> = {
   tokens: 'Making client tokens for browsers.',
 };
 export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.', SCOPE_MEANINGS);
-export const MemberRole = words('MemberRole', MEMBER_ROLES, 'What a person may do in an organisation.', {
+export const MemberRole = words('PenstockRole', MEMBER_ROLES, 'What a person may do in an organisation.', {
   owner: 'May do everything.',
   admin: 'May do everything except to change owners.',
   member: 'May use everything, but may not manage keys, webhooks, members or the plan.',
@@ -340,4 +341,107 @@ export const AuditAction = words('AuditAction', AUDIT_ACTIONS, 'What was done, a
   database_migrated: 'The database was migrated.',
   topics_created: 'Kafka topics were made.',
   usage_rebuilt: 'The sums of usage were made anew from the ledger.',
+});
+export const AgentRunEventType = words(
+  'AgentRunEventType',
+  ['start', 'step', 'done', 'error'] as const,
+  'The type of an event of a run.',
+  {
+    start: 'The run began.',
+    step: 'A step was made: `step`.',
+    done: 'The run is completed.',
+    error: 'The run failed or was cancelled.',
+  },
+);
+export const ChatFinishReason = words(
+  'ChatFinishReason',
+  ['stop', 'length', 'tool_calls', 'content_filter'] as const,
+  'Why an answer ended.',
+  {
+    stop: 'It is whole.',
+    length: 'It was cut at its most tokens.',
+    tool_calls: 'The model called tools, and waits for their results.',
+    content_filter: 'A filter of its maker cut it.',
+  },
+);
+export const ImageEditOperation = words('ImageEditOperation', EDIT_OPERATIONS, 'What is done to an image.', {
+  inpainting: 'Paints what `prompt` says where the mask is white.',
+  outpainting: 'Extends the image to a side: `direction`, `expandPixels`.',
+  backgroundRemoval: 'Cuts the subject out.',
+  backgroundReplace: 'Puts another background behind the subject: `newBackground`.',
+  objectRemoval: 'Removes what the mask marks.',
+  superResolution: 'Enlarges the image: `scale`.',
+  faceEnhancement: 'Makes faces clearer.',
+  colorization: 'Colours a black-and-white image.',
+  styleTransfer: 'Paints the image anew in the style of `prompt`.',
+});
+export const QuotaPlanKind = words(
+  'QuotaPlanKind',
+  ['free', 'recurring'] as const,
+  'Whether a plan is paid for.',
+  { free: 'It costs nothing.', recurring: 'It is paid for by the month.' },
+);
+export const UsageState = words(
+  'UsageState',
+  ['reserved', 'settled', 'released'] as const,
+  'The state of a metered operation.',
+  {
+    reserved: 'It is under way; its price is held.',
+    settled: 'It ended and was charged.',
+    released: 'It failed or was cancelled; nothing was charged.',
+  },
+);
+export const RunAttachmentType = words(
+  'RunAttachmentType',
+  ['image', 'document'] as const,
+  'What an attachment of a run is.',
+  { image: 'JPEG, PNG or WebP.', document: 'PDF, Markdown, TXT, CSV or DOCX.' },
+);
+export const RunMessageRole = words(
+  'RunMessageRole',
+  ['user', 'assistant'] as const,
+  'Who wrote an earlier message.',
+  { user: 'The user.', assistant: 'The agent.' },
+);
+export const EmbeddingEncoding = words(
+  'EmbeddingEncoding',
+  ['float', 'base64'] as const,
+  'How vectors are written.',
+  { float: 'A list of numbers.', base64: 'Little-endian float32 in base64.' },
+);
+export const MediaFormat = words(
+  'MediaFormat',
+  ['png', 'jpeg', 'webp', 'mp3', 'wav', 'opus', 'aac', 'flac', 'pcm', 'json', 'text', 'srt', 'vtt'] as const,
+  'The format of a result: of pictures, of sound or of a transcript.',
+  {
+    png: 'PNG.',
+    jpeg: 'JPEG.',
+    webp: 'WebP.',
+    mp3: 'MP3.',
+    wav: 'WAV, PCM of 16 bits.',
+    opus: 'Opus in Ogg.',
+    aac: 'AAC.',
+    flac: 'FLAC.',
+    pcm: 'PCM of 16 bits without a head.',
+    json: 'Text, segments and duration as data.',
+    text: 'The text alone.',
+    srt: 'SubRip subtitles.',
+    vtt: 'WebVTT subtitles.',
+  },
+);
+export const JobMode = words(
+  'JobMode',
+  ['text_to_video', 'image_to_video', 'video_to_video', 'text_to_music', 'audio_to_audio'] as const,
+  'What a video or a piece of music is made from.',
+  {
+    text_to_video: 'A video from the prompt alone.',
+    image_to_video: 'A video from a picture.',
+    video_to_video: 'A video from another.',
+    text_to_music: 'Music from the prompt alone.',
+    audio_to_audio: 'Music from a recording.',
+  },
+);
+export const JobSort = words('JobSort', ['newest', 'oldest'] as const, 'The order of a list of jobs.', {
+  newest: 'The newest first.',
+  oldest: 'The oldest first.',
 });

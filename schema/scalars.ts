@@ -1,12 +1,19 @@
 import { GraphQLScalarType, Kind } from 'graphql';
 import { GraphQLDateTimeISO, GraphQLJSON, GraphQLSafeInt } from 'graphql-scalars';
+import { JOB_EVENT_TYPES } from '../src/jobs/jobs.types.js';
+import { WEBHOOK_EVENT_TYPES } from '../src/webhooks/webhook.types.js';
 
 /** Any JSON value. */
 export const Json = GraphQLJSON;
-/** ISO 8601 with milliseconds, UTC. A Date of ours needs none of the package's checks, which cost more than a whole row of a list. */
+/** A Date of ours, or its text, needs none of the package's checks, which cost more than a whole row of a list. */
 export const DateTime = new GraphQLScalarType<Date, unknown>({
   ...GraphQLDateTimeISO.toConfig(),
-  serialize: (value) => (value instanceof Date ? value.toISOString() : GraphQLDateTimeISO.serialize(value)),
+  name: 'DateTime',
+  description: 'A time in ISO 8601, UTC, with milliseconds: `2026-11-20T09:30:00.000Z`.',
+  serialize(value) {
+    if (value instanceof Date) return value.toISOString();
+    return typeof value === 'string' ? value : GraphQLDateTimeISO.serialize(value);
+  },
 });
 /** An integer of up to 53 bits. */
 export const SafeInt = GraphQLSafeInt;
@@ -43,7 +50,11 @@ export const BudgetAmount = new GraphQLScalarType<string | number, string | numb
 });
 
 /** A string that the service checks: the contract's words that GraphQL cannot name (`1024x1024`, `2x`). */
-function word(name: string, values: string[], description: string): GraphQLScalarType<string, string> {
+function word(
+  name: string,
+  values: readonly string[],
+  description: string,
+): GraphQLScalarType<string, string> {
   return new GraphQLScalarType<string, string>({
     name,
     description: `${description} One of: ${values.map((value) => `\`${value}\``).join(', ')}.`,
@@ -82,3 +93,16 @@ export const VideoAspectRatio = word(
   ['16:9', '9:16', '1:1', '4:3', '3:4'],
   'Width to height of a video.',
 );
+export const PriceUnit = word(
+  'PriceUnit',
+  ['1k_tokens', '100_documents', 'image', 'edit', 'second', 'track', 'character'],
+  'What a price is for.',
+);
+export const JobEventType = word('JobEventType', JOB_EVENT_TYPES, 'The type of an event of a job.');
+export const WebhookEventType = word(
+  'WebhookEventType',
+  [...WEBHOOK_EVENT_TYPES, 'webhook.test'],
+  'The type of an event that webhooks send; `webhook.test` is sent by `testWebhook` alone.',
+);
+/** Written as a string or, in a document, as a bare word. */
+export const ItemOrder = word('ItemOrder', ['asc', 'desc'], 'The oldest first, or the latest.');

@@ -1,6 +1,6 @@
 import { Field, ObjectType, Query, Resolver } from 'type-graphql';
 
-@ObjectType({ simpleResolvers: true, description: 'The version of the API.' })
+@ObjectType('PenstockVersion', { simpleResolvers: true, description: 'The version of the API.' })
 export class ApiVersion {
   @Field(() => String, { description: 'Version of the contract, as in the path of the REST API.' })
   api!: string;
@@ -9,7 +9,7 @@ export class ApiVersion {
 @Resolver()
 export class VersionResolver {
   @Query(() => ApiVersion, { description: 'The version of the API.' })
-  version(): ApiVersion {
+  penstockVersion(): ApiVersion {
     return { api: 'v1' };
   }
 }

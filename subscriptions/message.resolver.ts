@@ -26,7 +26,7 @@ export class MessageSubscriptionResolver {
     description:
       'Answers in the form of the Messages convention, event by event. Ending the subscription aborts the answer.',
   })
-  messageStream(
+  modelMessageStream(
     @Root() event: string,
     @Arg('input', () => MessageInput, { description: 'What to answer, and how.' }) _input: MessageInput,
   ): MessageEvent {

@@ -1,6 +1,6 @@
 import { createClient, type Client } from 'graphql-ws/client';
 import { Fault, faultOf, toFault } from './fault.js';
-import { textOf, type Operation } from './graphql.js';
+import { textOf, type Answered, type Operation } from './graphql.js';
 
 /** What a subscription tells. */
 export interface Listener<Result> {
@@ -14,7 +14,7 @@ export interface Api {
   request<Result, Variables extends object>(
     operation: Operation<Result, Variables>,
     variables: Variables,
-  ): Promise<Result>;
+  ): Promise<Answered<Result>>;
   /** Follows events; a lost connection is taken up again, and `reconnected` listeners are told. @returns what ends it */
   follow<Result, Variables extends object>(
     operation: Operation<Result, Variables>,

@@ -7,7 +7,11 @@ type Graphql = ReturnType<
     disableMasking: true;
     scalars: {
       JSON: unknown;
-      DateTimeISO: string;
+      DateTime: string;
+      Decimal: string;
+      JobEventType: string;
+      PriceUnit: string;
+      WebhookEventType: string;
       SafeInt: number;
       ChatRole: string;
       ImageSize: string;
@@ -21,8 +25,12 @@ type Graphql = ReturnType<
 /** An operation of the schema that knows the types of its answer and of its variables. */
 export type Operation<Result, Variables> = DocumentDecoration<Result, Variables>;
 
+/** Root fields are null only where they were refused, and then the request fails whole. */
+export type Answered<Result> = { [Field in keyof Result]: NonNullable<Result[Field]> };
+
 /** What an operation answers with. */
-export type ResultOf<Document> = Document extends DocumentDecoration<infer Result, infer _> ? Result : never;
+export type ResultOf<Document> =
+  Document extends DocumentDecoration<infer Result, infer _> ? Answered<Result> : never;
 
 /**
  * Types an operation by the schema while it is compiled. At run time a document is its own text: the server parses it, so that the page

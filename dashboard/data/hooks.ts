@@ -2,7 +2,7 @@ import { createContext, useCallback, useContext, useEffect, useRef, useState } f
 import type { Api, Listener } from './api.js';
 import type { Membership, Role } from './auth.js';
 import { toFault, type Fault } from './fault.js';
-import type { Operation } from './graphql.js';
+import type { Answered, Operation } from './graphql.js';
 
 /** Where the signed-in person stands: in which organisation, with which role, and how to ask its API. */
 export interface Place {
@@ -42,10 +42,10 @@ export interface Answer<Result> {
 export function useQuery<Result, Variables extends object>(
   operation: Operation<Result, Variables>,
   variables: Variables,
-): Answer<Result> {
+): Answer<Answered<Result>> {
   const { api } = usePlace();
   const [turn, setTurn] = useState(0);
-  const [state, setState] = useState<Omit<Answer<Result>, 'reload'>>({
+  const [state, setState] = useState<Omit<Answer<Answered<Result>>, 'reload'>>({
     data: undefined,
     fault: undefined,
     isLoading: true,

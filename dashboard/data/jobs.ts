@@ -10,7 +10,7 @@ export const JOB_ROW = graphql(`
     tool
     status
     progress
-    model
+    model: modelId
     estimatedCredits
     actualCredits
     errorMessage

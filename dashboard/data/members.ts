@@ -4,7 +4,7 @@ import { graphql, type ResultOf } from './graphql.js';
 /** Who belongs to the organisation. */
 export const MEMBERS = graphql(`
   query Members {
-    members {
+    penstockMembers {
       userId
       email
       role
@@ -15,7 +15,7 @@ export const MEMBERS = graphql(`
 `);
 
 /** Somebody who belongs to the organisation. */
-export type Member = ResultOf<typeof MEMBERS>['members'][number];
+export type Member = ResultOf<typeof MEMBERS>['penstockMembers'][number];
 
 /** A link that was just made, and for whom. */
 export interface HandedLink {

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'react';
 import { usePlace } from './hooks.js';
 import { toFault, type Fault } from './fault.js';
-import type { Operation } from './graphql.js';
+import type { Answered, Operation } from './graphql.js';
 
 /** One page of a growing list. */
 export interface Page<Item> {
@@ -27,7 +27,7 @@ export interface PagesSource<Result, Item, Variables extends object> {
   operation: Operation<Result, Variables>;
   /** Without `after`. */
   variables: Omit<Variables, 'after'>;
-  page(result: Result): Page<Item>;
+  page(result: Answered<Result>): Page<Item>;
 }
 
 interface State<Item> {

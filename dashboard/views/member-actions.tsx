@@ -7,8 +7,8 @@ import { Button, FaultNotice } from '../ui/basics.js';
 import { ConfirmButton } from '../ui/dialog.js';
 
 const CHANGE_ROLE = graphql(`
-  mutation ChangeMemberRole($userId: ID!, $role: MemberRole!) {
-    changeMemberRole(userId: $userId, role: $role) {
+  mutation ChangeMemberRole($userId: ID!, $role: PenstockRole!) {
+    changePenstockMemberRole(userId: $userId, role: $role) {
       userId
       role
     }
@@ -17,7 +17,7 @@ const CHANGE_ROLE = graphql(`
 
 const REMOVE_MEMBER = graphql(`
   mutation RemoveMember($userId: ID!) {
-    removeMember(userId: $userId) {
+    removePenstockMember(userId: $userId) {
       success
     }
   }
@@ -25,7 +25,7 @@ const REMOVE_MEMBER = graphql(`
 
 const CREATE_LINK = graphql(`
   mutation CreateSignInLink($userId: ID!) {
-    createSignInLink(userId: $userId) {
+    createPenstockSignInLink(userId: $userId) {
       url
       expiresAt
     }
@@ -74,8 +74,8 @@ interface ActionsProps extends MemberProps {
 export function MemberActions({ member: { userId, email }, reload, onLink }: ActionsProps): ReactNode {
   const { api, userId: ownId, recheck } = usePlace();
   const link = useAction(async () => {
-    const { createSignInLink } = await api.request(CREATE_LINK, { userId });
-    onLink({ email, url: createSignInLink.url });
+    const { createPenstockSignInLink } = await api.request(CREATE_LINK, { userId });
+    onLink({ email, url: createPenstockSignInLink.url });
   });
   return (
     <>

@@ -13,8 +13,8 @@ import { DataTable, type Column } from '../ui/table.js';
 import { MemberActions, RoleSelect } from './member-actions.js';
 
 const ADD_MEMBER = graphql(`
-  mutation AddMember($input: AddMemberInput!) {
-    addMember(input: $input) {
+  mutation AddMember($input: AddPenstockMemberInput!) {
+    addPenstockMember(input: $input) {
       member {
         email
       }
@@ -48,7 +48,12 @@ export function MembersPanel(): ReactNode {
       {data === undefined && isLoading && <Loading />}
       <FaultNotice fault={fault} retry={reload} />
       {data && (
-        <DataTable caption="Members" columns={columns} items={data.members} rowKey={(one) => one.userId} />
+        <DataTable
+          caption="Members"
+          columns={columns}
+          items={data.penstockMembers}
+          rowKey={(one) => one.userId}
+        />
       )}
       {known !== undefined && (
         <Notice kind="good">{known} was added and signs in as before: no link is needed.</Notice>
@@ -123,8 +128,8 @@ function AddMemberDialog({ onClose, onAdded }: AddMemberProps): ReactNode {
   const { role } = useRights();
   const { fault, isBusy, onSubmit } = useForm(async (form) => {
     const input = { email: entered(form, 'email'), role: entered(form, 'role') as Role };
-    const { addMember } = await api.request(ADD_MEMBER, { input });
-    onAdded(addMember.member.email, addMember.link?.url ?? null);
+    const { addPenstockMember } = await api.request(ADD_MEMBER, { input });
+    onAdded(addPenstockMember.member.email, addPenstockMember.link?.url ?? null);
   });
   const offered = (Object.keys(ROLES) as Role[]).filter((one) => one !== 'owner' || role === 'owner');
   return (

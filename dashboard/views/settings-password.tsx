@@ -6,8 +6,8 @@ import { TextField, entered } from '../ui/field.js';
 import { FormFault, NewPasswordFields, newPassword, newPasswordNames, useForm } from '../ui/form.js';
 
 const CHANGE_PASSWORD = graphql(`
-  mutation ChangePassword($input: ChangePasswordInput!) {
-    changePassword(input: $input) {
+  mutation ChangePassword($input: ChangePenstockPasswordInput!) {
+    changePenstockPassword(input: $input) {
       success
     }
   }

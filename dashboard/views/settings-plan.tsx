@@ -8,7 +8,7 @@ import { asDate } from '../ui/format.js';
 
 const CANCEL = graphql(`
   mutation CancelSubscription {
-    cancelSubscription {
+    cancelPenstockPlan {
       id
       entitled
     }

@@ -9,7 +9,7 @@ import { PageFrame } from '../ui/page.js';
 import { PagedTable, type Column } from '../ui/table.js';
 
 const USAGE = graphql(`
-  query UsageRecords($first: Int, $after: String, $since: DateTimeISO) {
+  query UsageRecords($first: Int, $after: String, $since: DateTime) {
     usageRecords(first: $first, after: $after, since: $since) {
       nodes {
         id

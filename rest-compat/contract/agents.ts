@@ -84,7 +84,7 @@ export const agentRoutes: Route[] = [
     path: '/agents',
     operationId: 'listAgents',
     summary: 'List agents, newest first, with templates if requested',
-    document: `query ($include_templates: Boolean = false, $template_category: String, $limit: Int = 50, $cursor: String) {
+    document: `query ($include_templates: Boolean = false, $template_category: AgentTemplateCategory, $limit: Int = 50, $cursor: String) {
       body: agents(includeTemplates: $include_templates, templateCategory: $template_category, first: $limit, after: $cursor) {
         agents: nodes { ${AGENT} } next_cursor: nextCursor
       }

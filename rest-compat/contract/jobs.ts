@@ -3,7 +3,7 @@ import type { Route } from '../shared/route.types.js';
 /** Contract 2.10. */
 const JOB = `
   id orgId userId tool status progress inputParams outputData estimatedCredits actualCredits errorMessage
-  createdAt startedAt completedAt model modelTier`;
+  createdAt startedAt completedAt model: modelId modelTier`;
 
 const JOB_ID = { jobId: { description: "The job's id.", example: 'job_01jd0000000000000000000000' } };
 

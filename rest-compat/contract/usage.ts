@@ -77,7 +77,7 @@ export const usageRoutes: Route[] = [
     path: '/usage/records',
     operationId: 'listUsageRecords',
     summary: 'List metered operations, newest first',
-    document: `query ($since: DateTimeISO, $until: DateTimeISO, ${FILTER_VARIABLES}, $limit: Int = 20, $cursor: String) {
+    document: `query ($since: DateTime, $until: DateTime, ${FILTER_VARIABLES}, $limit: Int = 20, $cursor: String) {
       body: usageRecords(filter: { since: $since, until: $until, ${FILTER} }, first: $limit, after: $cursor) {
         records: nodes { ${RECORD} } next_cursor: nextCursor
       }
@@ -106,7 +106,7 @@ export const usageRoutes: Route[] = [
     summary: 'Add usage up by intervals and at most two dimensions',
     description:
       'A minute old at most. An operation belongs to the interval of its end, and counts once for each of its tags. Dimensions that were not asked for are null. More than 10,000 rows are a 400.',
-    document: `query ($since: DateTimeISO, $until: DateTimeISO, $interval: UsageInterval = day, $group_by: [UsageDimension!], $time_zone: String,
+    document: `query ($since: DateTime, $until: DateTime, $interval: UsageInterval = day, $group_by: [UsageDimension!], $time_zone: String,
       ${FILTER_VARIABLES}) {
       body: usageSummary(since: $since, until: $until, interval: $interval, groupBy: $group_by, timeZone: $time_zone, filter: { ${FILTER} }) { ${ROW} }
     }`,
@@ -143,7 +143,7 @@ export const usageRoutes: Route[] = [
     summary: 'Download metered operations as a file, newest first',
     description:
       'CSV has the names of the columns in its first line. A text that a spreadsheet would take for a formula has an apostrophe before it there. An answer that breaks off is not whole.',
-    document: `subscription ($format: UsageExportFormat = csv, $since: DateTimeISO, $until: DateTimeISO, ${FILTER_VARIABLES}) {
+    document: `subscription ($format: UsageExportFormat = csv, $since: DateTime, $until: DateTime, ${FILTER_VARIABLES}) {
       body: usageExport(format: $format, filter: { since: $since, until: $until, ${FILTER} }) { text }
     }`,
     parameters: {

@@ -44,7 +44,9 @@ function reader(name: string, type: GraphQLInputType, hint: ParameterHint = { de
       name,
       type.getValues().map((value) => value.name),
     );
-  switch (String(type)) {
+  // Words that the service checks.
+  const isWord = isScalarType(type) && type.extensions['values'] !== undefined;
+  switch (isWord ? 'String' : String(type)) {
     case 'Int':
       return integer(name, hint);
     case 'Boolean':
@@ -58,7 +60,7 @@ function reader(name: string, type: GraphQLInputType, hint: ParameterHint = { de
         checkText(text, name);
         return text;
       };
-    case 'DateTimeISO':
+    case 'DateTime':
       return (text) => {
         try {
           return isScalarType(type) ? type.parseValue(text) : text;

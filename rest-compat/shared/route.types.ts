@@ -88,7 +88,7 @@ export interface DialectCall {
 /**
  * Operations whose answers the engine writes as JSON texts in the contract's spelling, once: a document would parse a text to write it again.
  */
-export type WrittenOperation = 'createChatCompletion' | 'createResponse' | 'createMessage';
+export type WrittenOperation = 'createChatCompletion' | 'createResponse' | 'createModelMessage';
 
 /** One row of the table: a REST endpoint as a stored GraphQL document, or as an operation whose answer the engine writes. */
 export interface Route {

@@ -1,5 +1,6 @@
 import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
 import { AGENT_TOOLS, modelId, nonBlank } from '../json-schemas.js';
+import { RunAttachmentType, RunMessageRole } from '../enums.js';
 
 @InputType({ description: 'A new agent.' })
 export class CreateAgentInput {
@@ -111,8 +112,7 @@ export class DuplicateAgentInput {
 @Extensions({ closed: true })
 @InputType({ description: 'An image (JPEG, PNG, WebP) or a document (PDF, Markdown, TXT, CSV, DOCX).' })
 export class RunAttachmentInput {
-  @Extensions({ jsonSchema: { enum: ['image', 'document'] } })
-  @Field(() => String, { description: '`image` or `document`.' })
+  @Field(() => RunAttachmentType, { description: 'What it is.' })
   type!: string;
 
   @Extensions({ jsonSchema: { minLength: 1 } })
@@ -127,8 +127,7 @@ export class RunAttachmentInput {
 @Extensions({ closed: true })
 @InputType({ description: 'One earlier message of a conversation that the caller stores.' })
 export class RunHistoryMessageInput {
-  @Extensions({ jsonSchema: { enum: ['user', 'assistant'] } })
-  @Field(() => String, { description: '`user` or `assistant`.' })
+  @Field(() => RunMessageRole, { description: 'Who wrote it.' })
   role!: string;
 
   @Field(() => String, { description: 'The text of the message.' })

@@ -8,6 +8,7 @@ import { requireAgents, Scope } from '../guard.js';
 import { contractNames } from '../names.js';
 import { CreateAgentInput, DuplicateAgentInput, UpdateAgentInput } from './agent.input.js';
 import { AgentConnection, AgentType, DeleteAgentResult } from './agent.type.js';
+import { AgentTemplateCategory } from '../enums.js';
 
 const bodyOf = (context: GraphqlContext, input: object | null | undefined): Record<string, unknown> =>
   context.body ?? contractNames(input ?? {});
@@ -26,10 +27,9 @@ export class AgentResolver {
       description: 'Also list the templates.',
     })
     includeTemplates: boolean | null,
-    @Arg('templateCategory', () => String, {
+    @Arg('templateCategory', () => AgentTemplateCategory, {
       nullable: true,
-      description:
-        'Only templates of this category: research, content, coding, analysis, support or productivity.',
+      description: 'Only templates of this category.',
     })
     templateCategory: string | null | undefined,
     @First(50) first: number | null,

@@ -1,7 +1,7 @@
 import { Directive, Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import type { RunStatus, StepType } from '../../src/agents/agents.types.js';
 import { connectionType } from '../connection.js';
-import { AgentRunStatus, AgentStepType } from '../enums.js';
+import { AgentRunEventType, AgentRunStatus, AgentStepType } from '../enums.js';
 import { DateTime, Json } from '../scalars.js';
 
 /** Contract 2.12. */
@@ -98,7 +98,7 @@ export class AgentRunEvent {
   })
   sequence!: number;
 
-  @Field(() => String, { description: 'The type of the event: start, step, done or error.' })
+  @Field(() => AgentRunEventType, { description: 'The type of the event.' })
   type!: string;
 
   @Field(() => AgentStep, { nullable: true, description: 'The step, in events of the type step.' })

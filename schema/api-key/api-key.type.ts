@@ -1,6 +1,7 @@
 import { Field, ID, Int, ObjectType } from 'type-graphql';
 import type { Scope } from '../../src/contract/words.js';
 import { KeyScope } from '../enums.js';
+import { DateTime } from '../scalars.js';
 
 @ObjectType({ simpleResolvers: true, description: "A key's own rate limit." })
 export class KeyRate {
@@ -28,22 +29,22 @@ export class ApiKeyType {
   @Field(() => [KeyScope], { description: 'Its scopes: what the key may do.' })
   scopes!: Scope[];
 
-  @Field(() => String, {
+  @Field(() => DateTime, {
     nullable: true,
-    description: 'When it expires, ISO 8601; null if it never expires.',
+    description: 'When it expires; null if it never expires.',
   })
   expiresAt!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'When it was revoked, ISO 8601; null if it was not.' })
+  @Field(() => DateTime, { nullable: true, description: 'When it was revoked; null if it was not.' })
   revokedAt!: string | null;
 
-  @Field(() => String, {
+  @Field(() => DateTime, {
     nullable: true,
-    description: 'When it was last used, ISO 8601; null if it was never used.',
+    description: 'When it was last used; null if it was never used.',
   })
   lastUsedAt!: string | null;
 
-  @Field(() => String, { description: 'When it was created, ISO 8601.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: string;
 
   @Field(() => String, {

@@ -7,7 +7,7 @@ import type {
 } from '../../src/contract/budgets.js';
 import { connectionType } from '../connection.js';
 import { BudgetPeriod, BudgetScope, BudgetUnit } from '../enums.js';
-import { BudgetAmount } from '../scalars.js';
+import { BudgetAmount, DateTime } from '../scalars.js';
 
 @ObjectType('Budget', {
   simpleResolvers: true,
@@ -40,14 +40,14 @@ export class BudgetType {
   @Field(() => BudgetPeriod, { description: 'The period after which it starts again from 0.' })
   period!: Period;
 
-  @Field(() => String, {
-    description: 'The time from which calls count in the current period, ISO 8601.',
+  @Field(() => DateTime, {
+    description: 'The time from which calls count in the current period.',
   })
   countsFrom!: string;
 
-  @Field(() => String, {
+  @Field(() => DateTime, {
     nullable: true,
-    description: 'When the current period ends, ISO 8601; null if it never ends.',
+    description: 'When the current period ends; null if it never ends.',
   })
   resetsAt!: string | null;
 

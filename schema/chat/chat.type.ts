@@ -1,5 +1,6 @@
 import { Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import { Json } from '../scalars.js';
+import { ChatFinishReason, ModelTier } from '../enums.js';
 
 @ObjectType({
   simpleResolvers: true,
@@ -33,7 +34,7 @@ export class ChatCompletionChoice {
   @Field(() => ChatMessage, { description: "The model's message." })
   message!: ChatMessage;
 
-  @Field(() => String, { nullable: true, description: 'stop, length, tool_calls or content_filter.' })
+  @Field(() => ChatFinishReason, { nullable: true, description: 'Why the answer ended.' })
   finishReason!: string | null;
 
   @Field(() => Json, {
@@ -87,7 +88,7 @@ export class ChatCompletion {
   @Field(() => String, { description: 'Id of the model that answered.' })
   model!: string;
 
-  @Field(() => String, { description: 'The tier of the requested model: basic, standard or powerful.' })
+  @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
   @Field(() => [ChatCompletionChoice], { description: 'One choice.' })
@@ -108,9 +109,9 @@ export class ChatChunkChoice {
   @Field(() => ChatMessage, { description: 'The new part of the message.' })
   delta!: ChatMessage;
 
-  @Field(() => String, {
+  @Field(() => ChatFinishReason, {
     nullable: true,
-    description: 'stop, length, tool_calls or content_filter in the last chunk; null before.',
+    description: 'Why the answer ended, in the last chunk; null before.',
   })
   finishReason!: string | null;
 
@@ -146,7 +147,7 @@ export class ChatCompletionChunk {
   @Field(() => [ChatChunkChoice], { description: 'One choice; empty in a chunk that has only the usage.' })
   choices!: ChatChunkChoice[];
 
-  @Field(() => String, { nullable: true, description: 'Sent with the finish reason.' })
+  @Field(() => ModelTier, { nullable: true, description: 'Sent with the finish reason.' })
   modelTier!: string | null;
 
   @Field(() => ChatUsage, {

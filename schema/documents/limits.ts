@@ -260,7 +260,7 @@ function fieldOf(
   return isUnionType(type) ? undefined : type.getFields()[name];
 }
 
-/** A connection is as large as its `first`; `nodes` and `edges` in it are those items. Other lists count as {@link LIST_SIZE}. */
+/** A connection is as large as its `first` or `last`; `nodes` and `edges` in it are those items. Other lists count as {@link LIST_SIZE}. */
 function multiplier(measure: Measure, field: GraphQLField<unknown, unknown>, node: FieldNode): number {
   if (field.args.some((argument) => argument.name === 'first')) return pageSize(measure, field, node);
   // Introspection's lists are the schema's own, and graphql-js bounds how deep they nest (MaxIntrospectionDepthRule).
@@ -272,7 +272,8 @@ function multiplier(measure: Measure, field: GraphQLField<unknown, unknown>, nod
 /** Variables are not coerced yet: what is no number is refused later, whatever is counted here. */
 function pageSize(measure: Measure, field: GraphQLField<unknown, unknown>, node: FieldNode): number {
   const byDefault = field.args.find((argument) => argument.name === 'first')?.defaultValue;
-  const given = givenSize(measure, node, 'first');
+  const last = field.args.some(({ name }) => name === 'last') ? givenSize(measure, node, 'last') : undefined;
+  const given = last ?? givenSize(measure, node, 'first');
   const size = given === undefined ? byDefault : (given ?? LIST_SIZE);
   return typeof size === 'number' && size >= 1 && size <= MAX_PAGE ? size : MAX_PAGE;
 }

@@ -1,4 +1,5 @@
 import { Extensions, Field, InputType, Int } from 'type-graphql';
+import { EmbeddingEncoding } from '../enums.js';
 import { modelId } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
@@ -34,8 +35,8 @@ export class CreateEmbeddingsInput {
   @Field(() => Int, { nullable: true, description: "Length of each vector; default: the model's own." })
   dimensions?: number | null;
 
-  @Extensions({ jsonSchema: { enum: ['float', 'base64'], default: 'float' } })
-  @Field(() => String, { nullable: true, description: '`float`, or `base64` of little-endian float32.' })
+  @Extensions({ jsonSchema: { default: 'float' } })
+  @Field(() => EmbeddingEncoding, { nullable: true, description: 'Default `float`.' })
   encodingFormat?: string | null;
 
   @Field(() => String, { nullable: true, description: "An id of the caller's end user." })

@@ -1,5 +1,6 @@
 import { Field, Float, Int, ObjectType } from 'type-graphql';
 import { Json } from '../scalars.js';
+import { ModelTier } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The vector of one text.' })
 export class Embedding {
@@ -37,7 +38,7 @@ export class EmbeddingList {
   @Field(() => String, { description: 'Id of the model.' })
   model!: string;
 
-  @Field(() => String, { description: 'Its tier.' })
+  @Field(() => ModelTier, { description: 'Its tier.' })
   modelTier!: string;
 
   @Field(() => EmbeddingUsage, { description: 'The tokens used, and the charge.' })

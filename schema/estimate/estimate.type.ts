@@ -9,6 +9,7 @@ import { CreateSpeechInput } from '../speech/speech.input.js';
 import { CreateTranscriptionInput } from '../transcription/transcription.input.js';
 import { GenerateVideoInput } from '../video/video.input.js';
 import { BucketAmount } from '../usage/usage-record.type.js';
+import { ModelTier } from '../enums.js';
 
 @InputType({ description: 'The call whose price is wanted. Set exactly one field.' })
 export class EstimateInput {
@@ -51,7 +52,7 @@ export class EstimateType {
   @Field(() => String, { description: 'The id of the model that would be called.' })
   model!: string;
 
-  @Field(() => String, { description: 'Its tier.' })
+  @Field(() => ModelTier, { description: 'Its tier.' })
   modelTier!: string;
 
   @Field(() => [BucketAmount], {

@@ -18,7 +18,7 @@ type Loader = (context: GraphqlContext, ids: string[]) => Promise<Map<string, ob
 
 /** One look-up for all references of a type; what the caller may not see is not in the answer. */
 const LOADERS: Record<string, Loader> = {
-  async Organization(context, ids) {
+  async PenstockOrganization(context, ids) {
     const own = context.call.principal.orgId;
     if (isBound(context.call)) return new Map();
     return new Map(ids.includes(own) ? [[own, await loadOrganization(context)]] : []);

@@ -8,7 +8,7 @@ import type { Representation } from './entities.js';
 import { resolveEntities } from './entities.js';
 
 const LINK =
-  'extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key", "@shareable"])';
+  'extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key", "@shareable", "@tag"])';
 
 /** The subgraph's SDL as it is published: what a supergraph is composed from. */
 export function printSubgraph(schema: GraphQLSchema): string {

@@ -116,13 +116,15 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
   let last: ApolloAnswer = { status: 200, headers, body: '', errorStatuses: [], unfinishedJobs: [] };
   const errorStatuses: number[] = [];
   const names = rootNames(work);
+  /** What is null because it was refused or broke: a retry does it again. */
+  const failed: DoneFields = { data: {}, errors: [] };
   /** Without the latest field. */
   let before: DoneFields = { ...done };
   // What a field answered may be such that no JSON can be written of it: then it failed, and what came before it stays done.
   const unwritable = async (fault: unknown): Promise<HttpAnswer> => {
     const body = JSON.stringify({ errors: [...before.errors, work.presentFault(fault)] });
-    const failed = { ...last, status: 500, body, errorStatuses: [...errorStatuses, 500] };
-    return await answered(work, { done: before, last: failed });
+    const broken = { ...last, status: 500, body, errorStatuses: [...errorStatuses, 500] };
+    return await answered(work, { done: before, last: broken });
   };
   for (const name of names.filter((one) => !Object.hasOwn(done.data, one))) {
     last = await work.execute(withOnly(name, work), true);
@@ -135,6 +137,11 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
     if (data == null) {
       const body = JSON.stringify({ errors: [...done.errors, ...told], data });
       return await answered(work, { done, last: { ...last, body, errorStatuses } });
+    }
+    if (data[name] == null && told.length > 0) {
+      failed.data = { ...failed.data, ...data };
+      failed.errors.push(...told);
+      continue;
     }
     before = { ...done, errors: [...done.errors] };
     // Not assigned to: a field may be called `__proto__`.
@@ -149,10 +156,12 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
     }
     if (part !== null) await work.note(part);
   }
+  const all = { ...failed.data, ...done.data };
   const data = Object.fromEntries(
-    names.flatMap((name) => (Object.hasOwn(done.data, name) ? [[name, done.data[name]]] : [])),
+    names.flatMap((name) => (Object.hasOwn(all, name) ? [[name, all[name]]] : [])),
   );
-  const told = { ...(done.errors.length === 0 ? {} : { errors: done.errors }), data };
+  const errors = [...done.errors, ...failed.errors];
+  const told = { ...(errors.length === 0 ? {} : { errors }), data };
   try {
     const body = await writeJson(told, work.timeSlicer);
     return await answered(work, { done, last: { ...last, body, errorStatuses } });

@@ -1,6 +1,5 @@
 import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
-import { EDIT_OPERATIONS } from '../../src/imaging/index.js';
-import { EditDirection } from '../enums.js';
+import { EditDirection, ImageEditOperation } from '../enums.js';
 import { SEED_INPUTS, modelId, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
@@ -13,11 +12,7 @@ export class EditImageInput {
   @Field(() => String, { description: 'URL, data: URL or base64 of a JPEG, PNG or WebP image, up to 20 MB.' })
   image!: string;
 
-  @Extensions({ jsonSchema: { enum: [...EDIT_OPERATIONS] } })
-  @Field(() => String, {
-    description:
-      'inpainting, outpainting, backgroundRemoval, backgroundReplace, objectRemoval, superResolution, faceEnhancement, colorization or styleTransfer.',
-  })
+  @Field(() => ImageEditOperation, { description: 'What is done to the image.' })
   operation!: string;
 
   @Extensions({ jsonSchema: modelId('sandbox/image-edit-fast') })

@@ -1,5 +1,6 @@
 import { Field, Float, Int, ObjectType } from 'type-graphql';
 import { JobType } from '../job/job.type.js';
+import { ModelTier } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The edited image.' })
 export class EditedImage {
@@ -61,7 +62,7 @@ export class ImageEdit {
   })
   model!: string;
 
-  @Field(() => String, { description: 'The tier of the requested model.' })
+  @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
   @Field(() => ImageEditUsage, { nullable: true, description: 'Null if `async` was true.' })

@@ -1,6 +1,7 @@
 import { Field, Float, Int, ObjectType } from 'type-graphql';
 import { CreditsBreakdown } from '../chat/chat.type.js';
 import { JobType } from '../job/job.type.js';
+import { ModelTier } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'One image.' })
 export class GeneratedImage {
@@ -71,7 +72,7 @@ export class ImageGeneration {
   })
   model!: string;
 
-  @Field(() => String, { description: 'The tier of the requested model.' })
+  @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
   @Field(() => ImageUsage, { nullable: true, description: 'Null if `async` was true.' })

@@ -1,18 +1,57 @@
 import { Arg, Ctx, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql';
-import type { Job } from '../../src/jobs/jobs.types.js';
+import type { Job, JobQuery } from '../../src/jobs/jobs.types.js';
 import type { JobStatus, Tool } from '../../src/contract/words.js';
 import { boundPage } from '../bound.js';
-import { After, checkFirst, toConnection, First } from '../connection.js';
+import { After, Before, checkFirst, checkLast, toConnection, First, Last } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
-import { JobTool } from '../enums.js';
+import { JobSort, JobTool } from '../enums.js';
 import { Scope } from '../guard.js';
+import { SafeInt } from '../scalars.js';
+import { JobFilterInput } from './job.input.js';
+import { inputOf } from './job-input.type.js';
+import { outputOf } from './job-output.type.js';
 import { CancelJobResult, JobConnection, JobType } from './job.type.js';
 
 /** How long `poll: true` waits (contract 4.9). */
 const POLL_TIMEOUT_MS = 30_000;
 
 const FINISHED: ReadonlySet<string> = new Set<JobStatus>(['completed', 'failed', 'cancelled']);
+
+type Asked = Pick<JobQuery, 'tool' | 'pending' | 'filter'>;
+
+/** A page knows what it is a page of: who asks for the number of all has them counted. */
+interface JobList extends Connection<Job> {
+  counted: Asked | number;
+}
+
+/** Whether a list would have the job. Its end user is not known here: a token that is bound to a job has that of its maker. */
+function fits(job: Job, { tool, pending, filter = {} }: Asked): boolean {
+  const { tools, statuses, models, keyIds, since, until } = filter;
+  const among = (value: string, values: readonly string[] | null | undefined): boolean =>
+    values == null || values.includes(value);
+  return (
+    (tool === undefined || job.tool === tool) &&
+    !(pending && FINISHED.has(job.status)) &&
+    among(job.tool, tools) &&
+    among(job.status, statuses) &&
+    among(job.model, models) &&
+    among(job.keyId, keyIds) &&
+    (since == null || job.createdAt >= since) &&
+    (until == null || job.createdAt < until)
+  );
+}
+
+@Resolver(() => JobConnection)
+export class JobConnectionResolver {
+  @FieldResolver(() => SafeInt, { description: 'How many jobs there are on all pages.' })
+  totalCount(
+    @Root() { counted }: JobList,
+    @Ctx() { call, services }: GraphqlContext,
+  ): number | Promise<number> {
+    return typeof counted === 'number' ? counted : services.jobs.count(call.principal.orgId, counted);
+  }
+}
 
 @Resolver(() => JobType)
 export class JobResolver {
@@ -52,24 +91,37 @@ export class JobResolver {
       description: 'Only jobs that are not finished.',
     })
     pending: boolean | null,
+    @Arg('filter', () => JobFilterInput, { nullable: true, description: 'Default: all jobs.' })
+    given: JobFilterInput | null | undefined,
+    @Arg('sort', () => JobSort, { defaultValue: 'newest', description: 'Default: the newest first.' })
+    sort: 'newest' | 'oldest',
     @First() first: number | null,
     @After() after: string | null | undefined,
-  ): Promise<Connection<Job>> {
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
+  ): Promise<JobList> {
     const { orgId } = call.principal;
-    const query = {
+    const asked = {
       ...(tool == null ? {} : { tool }),
-      ...(after == null ? {} : { after }),
+      ...(given == null ? {} : { filter: given }),
       pending: pending ?? false,
-      first: checkFirst(first),
     };
     const own = await boundPage(call, {
       kind: 'job',
       after,
       get: (id) => services.jobs.get(orgId, id),
-      wants: (job) => (tool == null || job.tool === tool) && !(query.pending && FINISHED.has(job.status)),
+      wants: (job) => fits(job, asked),
     });
-    const page = own ?? (await services.jobs.list(orgId, query));
-    return toConnection(page, after);
+    if (own !== undefined) return { ...toConnection(own, after), counted: own.nodes.length };
+    const page = await services.jobs.list(orgId, {
+      ...asked,
+      ...(after == null ? {} : { after }),
+      ...(before == null ? {} : { before }),
+      oldestFirst: sort === 'oldest',
+      first: last == null ? checkFirst(first) : checkLast(last),
+      backwards: last != null,
+    });
+    return { ...toConnection(page, after), counted: asked };
   }
 
   @Scope('usage')
@@ -86,6 +138,17 @@ export class JobResolver {
   @FieldResolver()
   inputParams(@Root() job: Job, @Ctx() { services }: GraphqlContext): Record<string, unknown> {
     return services.files.sign(job.orgId, job.inputParams);
+  }
+
+  @FieldResolver()
+  input(@Root() job: Job, @Ctx() { services }: GraphqlContext): object {
+    return inputOf(job, services.files.sign(job.orgId, job.inputParams));
+  }
+
+  @FieldResolver()
+  output(@Root() job: Job, @Ctx() { services }: GraphqlContext): object | null {
+    const data = job.outputData === null ? undefined : job.result?.['data'];
+    return data === undefined ? null : outputOf(job, services.files.sign(job.orgId, { data })['data']);
   }
 
   @FieldResolver()

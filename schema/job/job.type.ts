@@ -1,8 +1,10 @@
 import { Directive, Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import type { JobStatus as Status, Tool, Tier } from '../../src/contract/words.js';
 import { connectionType } from '../connection.js';
+import { JobInput } from './job-input.type.js';
+import { JobOutput } from './job-output.type.js';
 import { JobStatus, JobTool, ModelTier } from '../enums.js';
-import { DateTime, Json } from '../scalars.js';
+import { DateTime, JobEventType, Json } from '../scalars.js';
 
 /** Contract 2.10. Resolved from the engine's `Job`; `inputParams` and `outputData` are signed by the field resolvers. */
 @Directive('@key(fields: "id")')
@@ -16,6 +18,9 @@ export class JobType {
 
   @Field(() => ID, { description: 'The id of the user whose key created it.' })
   userId!: string;
+
+  @Field(() => ID, { description: 'The id of the API key or the session that created it.' })
+  keyId!: string;
 
   @Field(() => JobTool, { description: 'What the job makes.' })
   tool!: Tool;
@@ -47,11 +52,6 @@ export class JobType {
   })
   completedAt!: Date | null;
 
-  @Field(() => String, {
-    description: 'The id of the model. If a fallback answered, the id of the fallback.',
-  })
-  model!: string;
-
   @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: Tier;
 
@@ -59,8 +59,17 @@ export class JobType {
   @Field(() => Json, { description: 'The parameters with defaults filled in; files as signed URLs.' })
   inputParams!: Record<string, unknown>;
 
+  @Field(() => JobInput, { description: 'The same, typed by the tool.' })
+  input?: object;
+
   @Field(() => Json, { nullable: true, description: 'Null until completed; its shape depends on the tool.' })
   outputData!: Record<string, unknown> | null;
+
+  @Field(() => JobOutput, {
+    nullable: true,
+    description: 'The same, typed by the tool; null until completed.',
+  })
+  output?: object | null;
 }
 
 export const JobConnection = connectionType('Job', () => JobType);
@@ -82,10 +91,7 @@ export class JobProgress {
   })
   sequence!: number;
 
-  @Field(() => String, {
-    description:
-      'The type of the event: job.pending, job.processing, job.progress, job.completed, job.failed or job.cancelled.',
-  })
+  @Field(() => JobEventType, { description: 'The type of the event.' })
   type!: string;
 
   @Field(() => JobType, { description: 'The job at that time.' })

@@ -3,7 +3,7 @@ import type { MemberRole as Role } from '../../src/contract/words.js';
 import { MemberRole } from '../enums.js';
 import { nonBlank } from '../json-schemas.js';
 
-@InputType({ description: 'The person to add.' })
+@InputType('AddPenstockMemberInput', { description: 'The person to add.' })
 export class AddMemberInput {
   @Extensions({ jsonSchema: { format: 'email', maxLength: 254 } })
   @Field(() => String, { description: "The person's e-mail address." })
@@ -13,7 +13,7 @@ export class AddMemberInput {
   role?: Role | null;
 }
 
-@InputType({ description: 'The current and the new password.' })
+@InputType('ChangePenstockPasswordInput', { description: 'The current and the new password.' })
 export class ChangePasswordInput {
   @Extensions({ jsonSchema: nonBlank(200) })
   @Field(() => String, { description: 'The current password.' })

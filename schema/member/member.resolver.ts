@@ -25,7 +25,7 @@ function linkOf({ services }: GraphqlContext, { token, expiresAt }: NewLink): Si
 export class MemberResolver {
   @People('viewer')
   @Query(() => [Member], { description: "The organisation's members, in the order in which they joined." })
-  members(@Ctx() { call, services }: GraphqlContext): Promise<Member[]> {
+  penstockMembers(@Ctx() { call, services }: GraphqlContext): Promise<Member[]> {
     return services.team.list(call.principal.orgId);
   }
 
@@ -34,7 +34,7 @@ export class MemberResolver {
     description:
       'Adds a person by e-mail address. Only owners and admins may do this; only owners may add owners.',
   })
-  async addMember(
+  async addPenstockMember(
     @Ctx() context: GraphqlContext,
     @Arg('input', () => AddMemberInput, { description: 'The person and the role.' }) input: AddMemberInput,
   ): Promise<AddMemberResult> {
@@ -47,7 +47,7 @@ export class MemberResolver {
   @Mutation(() => Member, {
     description: 'Changes the role of a member. Only owners may make or change owners.',
   })
-  changeMemberRole(
+  changePenstockMemberRole(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('userId', () => ID, userIdArgument) userId: string,
     @Arg('role', () => MemberRole, { description: 'The new role.' }) role: Role,
@@ -60,7 +60,7 @@ export class MemberResolver {
     description:
       "Removes a member and ends the person's sessions in the organisation. Only owners may remove owners. The last owner cannot be removed.",
   })
-  async removeMember(
+  async removePenstockMember(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('userId', () => ID, userIdArgument) userId: string,
   ): Promise<RemoveMemberResult> {
@@ -73,7 +73,7 @@ export class MemberResolver {
     description:
       'Creates a sign-in link for a member who forgot the password. Earlier links of the member stop working.',
   })
-  async createSignInLink(
+  async createPenstockSignInLink(
     @Ctx() context: GraphqlContext,
     @Arg('userId', () => ID, userIdArgument) userId: string,
   ): Promise<SignInLink> {
@@ -84,7 +84,7 @@ export class MemberResolver {
   @Mutation(() => ChangePasswordResult, {
     description: "Changes the signed-in person's password and ends their other sessions.",
   })
-  async changePassword(
+  async changePenstockPassword(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('input', () => ChangePasswordInput, { description: 'The current and the new password.' })
     input: ChangePasswordInput,

@@ -1,8 +1,9 @@
 import { Field, ID, ObjectType } from 'type-graphql';
 import type { MemberRole as Role } from '../../src/contract/words.js';
 import { MemberRole } from '../enums.js';
+import { DateTime } from '../scalars.js';
 
-@ObjectType({ simpleResolvers: true, description: 'A person in the organisation.' })
+@ObjectType('PenstockMember', { simpleResolvers: true, description: 'A person in the organisation.' })
 export class Member {
   @Field(() => ID, { description: 'Id of the person, `usr_…`.' })
   userId!: string;
@@ -13,14 +14,14 @@ export class Member {
   @Field(() => MemberRole, { description: "The person's role in the organisation." })
   role!: Role;
 
-  @Field(() => String, { description: 'When the person joined the organisation, ISO 8601.' })
+  @Field(() => DateTime, { description: 'When the person joined the organisation.' })
   createdAt!: string;
 
   @Field(() => Boolean, { description: 'Whether they have ever signed in.' })
   active!: boolean;
 }
 
-@ObjectType({
+@ObjectType('PenstockSignInLink', {
   simpleResolvers: true,
   description: 'A link with which a person chooses a password. It works once.',
 })
@@ -28,11 +29,14 @@ export class SignInLink {
   @Field(() => String, { description: 'The link. Give it to that person only. Only this answer shows it.' })
   url!: string;
 
-  @Field(() => String, { description: 'When it expires, ISO 8601.' })
+  @Field(() => DateTime, { description: 'When it expires.' })
   expiresAt!: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The answer to addMember.' })
+@ObjectType('AddPenstockMemberResult', {
+  simpleResolvers: true,
+  description: 'The answer to addPenstockMember.',
+})
 export class AddMemberResult {
   @Field(() => Member, { description: 'The new member.' })
   member!: Member;
@@ -44,19 +48,28 @@ export class AddMemberResult {
   link!: SignInLink | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The answer to removeMember.' })
+@ObjectType('RemovePenstockMemberResult', {
+  simpleResolvers: true,
+  description: 'The answer to removePenstockMember.',
+})
 export class RemoveMemberResult {
   @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The answer to changePassword.' })
+@ObjectType('ChangePenstockPasswordResult', {
+  simpleResolvers: true,
+  description: 'The answer to changePenstockPassword.',
+})
 export class ChangePasswordResult {
   @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The membership of a person in an organisation.' })
+@ObjectType('PenstockMembership', {
+  simpleResolvers: true,
+  description: 'The membership of a person in an organisation.',
+})
 export class Membership {
   @Field(() => ID, { description: 'Id of the organisation.' })
   organizationId!: string;
@@ -68,7 +81,7 @@ export class Membership {
   role!: Role;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The signed-in person.' })
+@ObjectType('PenstockPerson', { simpleResolvers: true, description: 'The signed-in person.' })
 export class Person {
   @Field(() => ID, { description: 'Their id, `usr_…`.' })
   id!: string;

@@ -2,7 +2,7 @@ import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
 import { modelId } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType({ description: 'A request in the form of the Messages convention.' })
+@InputType('ModelMessageInput', { description: 'A request in the form of the Messages convention.' })
 export class MessageInput {
   @Extensions({ jsonSchema: modelId('sandbox/chat-basic') })
   @Field(() => String, {

@@ -23,7 +23,7 @@ export class MessageResolver {
   @Mutation(() => Message, {
     description: 'Answers in the form of the Messages convention, in one piece; `messageStream` streams it.',
   })
-  async createMessage(
+  async createModelMessage(
     @Ctx() { call, services, body }: GraphqlContext,
     @Arg('input', () => MessageInput, { description: 'The request.' }) input: MessageInput,
   ): Promise<Message> {
@@ -35,7 +35,7 @@ export class MessageResolver {
   @Query(() => MessageTokens, {
     description: "Counts the tokens of a request's input. Nothing is charged.",
   })
-  async messageTokens(
+  async modelMessageTokens(
     @Ctx() { call, services, body }: GraphqlContext,
     @Arg('input', () => MessageInput, { description: 'The request whose tokens are counted.' })
     input: MessageInput,

@@ -1,7 +1,11 @@
 import { Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import { Json } from '../scalars.js';
+import { ModelTier } from '../enums.js';
 
-@ObjectType({ simpleResolvers: true, description: 'The tokens of a message, and its charge.' })
+@ObjectType('ModelMessageUsage', {
+  simpleResolvers: true,
+  description: 'The tokens of a message, and its charge.',
+})
 export class MessageUsage {
   @Field(() => Int, { description: 'Tokens of the input that were not in a cache.' })
   inputTokens!: number;
@@ -19,7 +23,7 @@ export class MessageUsage {
   creditsUsed!: number;
 }
 
-@ObjectType({
+@ObjectType('ModelMessage', {
   simpleResolvers: true,
   description: 'A generated text in the form of the Messages convention.',
 })
@@ -30,7 +34,7 @@ export class Message {
   @Field(() => String, { description: 'Id of the model that answered.' })
   model!: string;
 
-  @Field(() => String, { description: 'The tier of the requested model.' })
+  @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
   @Field(() => String, {
@@ -49,7 +53,10 @@ export class Message {
   object!: unknown;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'An event of a streamed message.' })
+@ObjectType('ModelMessageEvent', {
+  simpleResolvers: true,
+  description: 'An event of a streamed message.',
+})
 export class MessageEvent {
   @Field(() => String, { description: 'Such as `content_block_delta`.' })
   type!: string;
@@ -58,7 +65,10 @@ export class MessageEvent {
   event!: unknown;
 }
 
-@ObjectType({ simpleResolvers: true, description: "The length of a request's input." })
+@ObjectType('ModelMessageTokens', {
+  simpleResolvers: true,
+  description: "The length of a request's input.",
+})
 export class MessageTokens {
   @Field(() => Int, { description: 'Tokens of the messages, the system prompt and the tools.' })
   inputTokens!: number;

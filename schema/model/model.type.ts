@@ -3,12 +3,12 @@ import type { Model } from '../../src/models/models.types.js';
 import type { Bucket, ModelType as Type, Tier } from '../../src/contract/words.js';
 import { PRICED_TOKENS, PRICED_UNITS, shownUsd } from '../../src/pricing/index.js';
 import type { PricedToken, PricedUnit, PriceVersion, Rates } from '../../src/pricing/pricing.types.js';
-import { Decimal } from '../scalars.js';
+import { Decimal, PriceUnit } from '../scalars.js';
 import { BucketName, ModelTier, ModelType } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The price before the multiplier.' })
 export class ModelPricing {
-  @Field(() => String, { description: '1k_tokens, image, edit, second, track or character.' })
+  @Field(() => PriceUnit, { description: 'What the price is for.' })
   unit!: string;
 
   @Field(() => BucketName, { description: 'The bucket that is charged.' })

@@ -1,5 +1,6 @@
 import { Field, Float, Int, ObjectType } from 'type-graphql';
 import { JobType } from '../job/job.type.js';
+import { ModelTier } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The generated music.' })
 export class GeneratedMusic {
@@ -42,7 +43,7 @@ export class MusicGeneration {
   })
   model!: string;
 
-  @Field(() => String, { description: 'The tier of the requested model.' })
+  @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
   @Field(() => MusicUsage, { nullable: true, description: 'Null if `async` was true.' })

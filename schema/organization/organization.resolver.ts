@@ -2,7 +2,7 @@ import { Ctx, FieldResolver, Mutation, Query, Resolver } from 'type-graphql';
 import type { GraphqlContext } from '../context.js';
 import { People } from '../guard.js';
 import type { Person } from '../member/member.type.js';
-import { Organization, Viewer } from './organization.type.js';
+import { Caller, Organization } from './organization.type.js';
 
 /** The caller's own organisation, the only one that a caller can see. */
 export async function loadOrganization({ call, services }: GraphqlContext): Promise<Organization> {
@@ -16,10 +16,10 @@ export async function loadOrganization({ call, services }: GraphqlContext): Prom
   return { id: orgId, name: row.name, planCode: subscribedPlan.code, entitled };
 }
 
-@Resolver(() => Viewer)
-export class ViewerResolver {
-  @Query(() => Viewer, { description: 'The API key or the session that makes the request.' })
-  viewer(@Ctx() { call }: GraphqlContext): Omit<Viewer, 'organization' | 'person'> {
+@Resolver(() => Caller)
+export class CallerResolver {
+  @Query(() => Caller, { description: 'The API key or the session that makes the request.' })
+  caller(@Ctx() { call }: GraphqlContext): Omit<Caller, 'organization' | 'person'> {
     const { keyId, keyName, userId, scopes, expiresAt, person } = call.principal;
     return { keyId, keyName, userId, scopes: [...scopes], expiresAt, role: person?.role ?? null };
   }
@@ -47,7 +47,7 @@ export class ViewerResolver {
 @Resolver(() => Organization)
 export class OrganizationResolver {
   @Query(() => Organization, { description: 'The organisation of the API key or the session.' })
-  organization(@Ctx() context: GraphqlContext): Promise<Organization> {
+  penstockOrganization(@Ctx() context: GraphqlContext): Promise<Organization> {
     return loadOrganization(context);
   }
 
@@ -56,7 +56,7 @@ export class OrganizationResolver {
     description:
       'Cancels the subscription at the end of its period. Nothing changes before. Only owners and admins may do this.',
   })
-  async cancelSubscription(@Ctx() context: GraphqlContext): Promise<Organization> {
+  async cancelPenstockPlan(@Ctx() context: GraphqlContext): Promise<Organization> {
     await context.services.organizations.cancel(context.call.principal.orgId);
     return await loadOrganization(context);
   }

@@ -2,9 +2,13 @@ import { Directive, Field, ID, ObjectType } from 'type-graphql';
 import type { MemberRole as Role, PlanCode as Plan, Scope } from '../../src/contract/words.js';
 import { KeyScope, MemberRole, PlanCode } from '../enums.js';
 import { Person } from '../member/member.type.js';
+import { DateTime } from '../scalars.js';
 
 @Directive('@key(fields: "id")')
-@ObjectType({ simpleResolvers: true, description: 'An organisation. It owns API keys, jobs and quota.' })
+@ObjectType('PenstockOrganization', {
+  simpleResolvers: true,
+  description: 'An organisation. It owns API keys, jobs and quota.',
+})
 export class Organization {
   @Field(() => ID, { description: 'Its id, `org_…`.' })
   id!: string;
@@ -22,7 +26,7 @@ export class Organization {
 }
 
 @ObjectType({ simpleResolvers: true, description: 'The API key or the session that makes the request.' })
-export class Viewer {
+export class Caller {
   @Field(() => ID, { description: 'Id of the key.' })
   keyId!: string;
 
@@ -35,9 +39,9 @@ export class Viewer {
   @Field(() => [KeyScope], { description: 'Its scopes: what the key may do.' })
   scopes!: Scope[];
 
-  @Field(() => String, {
+  @Field(() => DateTime, {
     nullable: true,
-    description: 'When it expires, ISO 8601; null if it never expires.',
+    description: 'When it expires; null if it never expires.',
   })
   expiresAt!: string | null;
 

@@ -1,6 +1,7 @@
 import { Field, Float, ID, ObjectType } from 'type-graphql';
 import type { Bucket, PlanCode as Plan } from '../../src/contract/words.js';
-import { BucketName, PlanCode } from '../enums.js';
+import { BucketName, PlanCode, QuotaPlanKind } from '../enums.js';
+import { DateTime } from '../scalars.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The plan in force, and when its period ends.' })
 export class QuotaPlan {
@@ -10,7 +11,7 @@ export class QuotaPlan {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
 
-  @Field(() => String, { description: '`recurring`, or `free`.' })
+  @Field(() => QuotaPlanKind, { description: 'Whether it is paid for.' })
   kind!: string;
 
   @Field(() => Boolean, {
@@ -18,7 +19,7 @@ export class QuotaPlan {
   })
   entitled!: boolean;
 
-  @Field(() => String, { description: 'When the period ends and the counters reset, ISO 8601.' })
+  @Field(() => DateTime, { description: 'When the period ends and the counters reset.' })
   periodEnd!: string;
 }
 

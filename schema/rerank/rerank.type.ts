@@ -1,4 +1,5 @@
 import { Field, Float, Int, ObjectType } from 'type-graphql';
+import { ModelTier } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'A text that was ranked.' })
 export class RankedDocument {
@@ -39,7 +40,7 @@ export class Reranking {
   @Field(() => String, { description: 'Id of the model.' })
   model!: string;
 
-  @Field(() => String, { description: 'Its tier.' })
+  @Field(() => ModelTier, { description: 'Its tier.' })
   modelTier!: string;
 
   @Field(() => [RankedResult], { description: 'The results, best first.' })

@@ -2,7 +2,7 @@ import { Extensions, Field, Float, ID, InputType, Int } from 'type-graphql';
 import { modelId } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType({ description: 'A request in the form of the Responses convention.' })
+@InputType('ModelResponseInput', { description: 'A request in the form of the Responses convention.' })
 export class ResponseInput {
   @Extensions({ jsonSchema: modelId('sandbox/chat-basic') })
   @Field(() => String, {

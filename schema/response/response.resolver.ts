@@ -14,6 +14,7 @@ import { boundPage } from '../bound.js';
 import { After, checkFirst, First, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
 import { ResponseStatus } from '../enums.js';
+import { ItemOrder } from '../scalars.js';
 
 const THE_ID = { description: 'Its id.' };
 
@@ -105,7 +106,7 @@ export class ResponseResolver {
     @Arg('first', () => Int, { nullable: true, description: '1 to 100, default 20.' }) first?: number | null,
     @Arg('after', () => ID, { nullable: true, description: 'The page starts after the item with this id.' })
     after?: string | null,
-    @Arg('order', () => String, {
+    @Arg('order', () => ItemOrder, {
       nullable: true,
       description: '`desc` (default: the latest first) or `asc`.',
     })

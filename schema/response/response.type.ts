@@ -1,9 +1,12 @@
 import { Field, Float, ID, Int, ObjectType } from 'type-graphql';
-import { ResponseStatus } from '../enums.js';
+import { ModelTier, ResponseStatus } from '../enums.js';
 import { connectionType } from '../connection.js';
 import { DateTime, Json } from '../scalars.js';
 
-@ObjectType({ simpleResolvers: true, description: 'The tokens of a response, and its charge.' })
+@ObjectType('ModelResponseUsage', {
+  simpleResolvers: true,
+  description: 'The tokens of a response, and its charge.',
+})
 export class ResponseUsage {
   @Field(() => Int, { description: 'Tokens of the input, the instructions and the tools.' })
   inputTokens!: number;
@@ -24,7 +27,7 @@ export class ResponseUsage {
   creditsUsed!: number;
 }
 
-@ObjectType({
+@ObjectType('ModelResponse', {
   simpleResolvers: true,
   description: 'A generated text in the form of the Responses convention.',
 })
@@ -41,7 +44,7 @@ export class Response {
   @Field(() => String, { description: 'Id of the model that answers.' })
   model!: string;
 
-  @Field(() => String, { description: 'The tier of the requested model.' })
+  @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
   @Field(() => ID, { nullable: true, description: 'Id of the response that this one continues.' })
@@ -63,9 +66,11 @@ export class Response {
   object!: unknown;
 }
 
-export const ResponseConnection = connectionType('Response', () => Response);
+export const ResponseConnection = connectionType('ModelResponse', () => Response);
 
-@ObjectType({ description: 'An event of a response in the background.' })
+@ObjectType('ModelResponseProgress', {
+  description: 'An event of a response in the background.',
+})
 export class ResponseProgress {
   @Field(() => Int, {
     description: 'The number of the event: 1, 2, 3 and so on. Pass the last one as `after` to continue.',
@@ -82,7 +87,10 @@ export class ResponseProgress {
   id!: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'An event of a streamed response.' })
+@ObjectType('ModelResponseEvent', {
+  simpleResolvers: true,
+  description: 'An event of a streamed response.',
+})
 export class ResponseEvent {
   @Field(() => Int, { description: 'The number of the event: 0, 1, 2 and so on.' })
   sequenceNumber!: number;
@@ -100,7 +108,10 @@ export class DeletedResponse {
   id!: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'A page of the input items of a response.' })
+@ObjectType('ModelResponseInputItems', {
+  simpleResolvers: true,
+  description: 'A page of the input items of a response.',
+})
 export class ResponseInputItems {
   @Field(() => Json, { description: 'Items with their ids, in the form of the convention.' })
   items!: unknown;

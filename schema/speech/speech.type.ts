@@ -1,5 +1,6 @@
 import { Field, Float, Int, ObjectType } from 'type-graphql';
 import { JobType } from '../job/job.type.js';
+import { ModelTier } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The recording.' })
 export class GeneratedSpeech {
@@ -45,7 +46,7 @@ export class SpeechGeneration {
   })
   model!: string;
 
-  @Field(() => String, { description: 'The tier of the requested model.' })
+  @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
   @Field(() => SpeechUsage, { nullable: true, description: 'Null if `async` was true.' })

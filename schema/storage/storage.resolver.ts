@@ -8,7 +8,7 @@ import { StorageReport } from './storage.type.js';
 export class StorageResolver {
   @Scope('usage')
   @Query(() => StorageReport, { description: 'The storage that the organisation uses, and its limit.' })
-  async storage(@Ctx() { call, services }: GraphqlContext): Promise<StorageReport> {
+  async penstockStorage(@Ctx() { call, services }: GraphqlContext): Promise<StorageReport> {
     const { orgId, plan } = call.principal;
     return { ...(await services.storage.use(orgId)), limitBytes: storageLimitOf(plan) };
   }

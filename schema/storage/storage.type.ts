@@ -1,6 +1,6 @@
 import { Field, Float, ObjectType } from 'type-graphql';
 
-@ObjectType('Storage', {
+@ObjectType('PenstockStorage', {
   simpleResolvers: true,
   description: 'The storage that an organisation uses, and its limit.',
 })

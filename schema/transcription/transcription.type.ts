@@ -1,41 +1,7 @@
 import { Field, Float, Int, ObjectType } from 'type-graphql';
 import { JobType } from '../job/job.type.js';
-
-@ObjectType({ simpleResolvers: true, description: 'A word and its times.' })
-export class TranscriptWord {
-  @Field(() => String, { description: 'The word.' })
-  word!: string;
-
-  @Field(() => Float, { description: 'Seconds from the beginning.' })
-  start!: number;
-
-  @Field(() => Float, { description: 'Seconds from the beginning.' })
-  end!: number;
-}
-
-@ObjectType({ simpleResolvers: true, description: 'A segment of speech.' })
-export class TranscriptSegment {
-  @Field(() => Float, { description: 'Seconds from the beginning.' })
-  start!: number;
-
-  @Field(() => Float, { description: 'Seconds from the beginning.' })
-  end!: number;
-
-  @Field(() => String, { description: 'The text of the segment.' })
-  text!: string;
-
-  @Field(() => String, {
-    nullable: true,
-    description: 'The speaker (SPEAKER_00 and so on), if diarization was requested.',
-  })
-  speaker!: string | null;
-
-  @Field(() => [TranscriptWord], {
-    nullable: true,
-    description: 'The words with their times, if word granularity was requested.',
-  })
-  words?: TranscriptWord[] | null;
-}
+import { ModelTier, TranscriptionFormat } from '../enums.js';
+import { TranscriptSegment } from './segment.type.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The transcript of a recording.' })
 export class Transcript {
@@ -51,7 +17,7 @@ export class Transcript {
   @Field(() => Float, { description: 'Seconds.' })
   duration!: number;
 
-  @Field(() => String, {
+  @Field(() => TranscriptionFormat, {
     nullable: true,
     description: 'The format of `content`: text, srt or vtt; null for json.',
   })
@@ -93,7 +59,7 @@ export class TranscriptionGeneration {
   })
   model!: string;
 
-  @Field(() => String, { description: 'The tier of the requested model.' })
+  @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
   @Field(() => TranscriptionUsage, { nullable: true, description: 'Null if `async` was true.' })

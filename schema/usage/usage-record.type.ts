@@ -4,8 +4,8 @@ import type { Amounts, Bucket } from '../../src/contract/words.js';
 import { BUCKETS } from '../../src/contract/words.js';
 import type { OperationStatus as Status } from '../../src/usage/usage.types.js';
 import { connectionType } from '../connection.js';
-import { BucketName, OperationStatus } from '../enums.js';
-import { Decimal, SafeInt } from '../scalars.js';
+import { BucketName, OperationStatus, UsageState } from '../enums.js';
+import { DateTime, Decimal, SafeInt } from '../scalars.js';
 
 @ObjectType({ simpleResolvers: true, description: 'An amount in a bucket.' })
 export class BucketAmount {
@@ -69,7 +69,7 @@ export class UsageKey implements KeyName {
   @Field(() => String, { description: 'The first 11 characters of the key.' })
   prefix!: string;
 
-  @Field(() => String, { nullable: true, description: 'When it was revoked, ISO 8601; null if it was not.' })
+  @Field(() => DateTime, { nullable: true, description: 'When it was revoked; null if it was not.' })
   revokedAt!: string | null;
 }
 
@@ -85,7 +85,7 @@ export class UsageRecordType {
   })
   operation!: string;
 
-  @Field(() => String, { description: 'The state: reserved, settled or released.' })
+  @Field(() => UsageState, { description: 'Its state.' })
   state!: string;
 
   @Field(() => ID, { nullable: true, description: 'The `X-Request-Id` of the call.' })
@@ -180,12 +180,12 @@ export class UsageRecordType {
   })
   granted!: BucketAmount[];
 
-  @Field(() => String, { description: 'When it was reserved, ISO 8601.' })
+  @Field(() => DateTime, { description: 'When it was reserved.' })
   createdAt!: string;
 
-  @Field(() => String, {
+  @Field(() => DateTime, {
     nullable: true,
-    description: 'When it was settled or released, ISO 8601; null until then.',
+    description: 'When it was settled or released; null until then.',
   })
   settledAt!: string | null;
 

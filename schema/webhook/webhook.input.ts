@@ -2,7 +2,7 @@ import { Extensions, Field, InputType, Int } from 'type-graphql';
 import { CUSTOM_HEADERS, EVENT_TYPES, nonBlank } from '../json-schemas.js';
 import type { WebhookFormat as Format } from '../../src/webhooks/index.js';
 import { WebhookFormat } from '../enums.js';
-import { Json } from '../scalars.js';
+import { DateTime, Json, WebhookEventType } from '../scalars.js';
 
 @InputType({ description: 'The address and the event types of a new webhook.' })
 export class CreateWebhookInput {
@@ -15,7 +15,7 @@ export class CreateWebhookInput {
   url!: string;
 
   @Extensions({ jsonSchema: EVENT_TYPES })
-  @Field(() => [String], { description: 'Event types (contract 6.1).' })
+  @Field(() => [WebhookEventType], { description: 'Event types (contract 6.1).' })
   events!: string[];
 
   @Extensions({ jsonSchema: { default: true } })
@@ -45,7 +45,10 @@ export class UpdateWebhookInput {
   url?: string | null;
 
   @Extensions({ notNull: true, jsonSchema: EVENT_TYPES })
-  @Field(() => [String], { nullable: true, description: 'Event types; the list replaces the old one.' })
+  @Field(() => [WebhookEventType], {
+    nullable: true,
+    description: 'Event types; the list replaces the old one.',
+  })
   events?: string[] | null;
 
   @Extensions({ notNull: true })
@@ -77,10 +80,10 @@ export class RotateWebhookSecretInput {
 @InputType({ description: 'A time range.' })
 export class RecoverWebhookInput {
   @Extensions({ jsonSchema: { format: 'date-time' } })
-  @Field(() => String, { description: 'ISO 8601.' })
-  since!: string;
+  @Field(() => DateTime, { description: 'From when on.' })
+  since!: Date;
 
   @Extensions({ jsonSchema: { format: 'date-time' } })
-  @Field(() => String, { nullable: true, description: 'ISO 8601; default now.' })
-  until?: string | null;
+  @Field(() => DateTime, { nullable: true, description: 'Until when; default now.' })
+  until?: Date | null;
 }

@@ -23,6 +23,12 @@ import {
 const bodyOf = (context: GraphqlContext, input: object | null | undefined): Record<string, unknown> =>
   context.body ?? contractNames(input ?? {});
 
+/** The service reads times as texts, as a REST body has them. */
+const spanOf = ({ since, until }: RecoverWebhookInput): object => ({
+  since: since.toISOString(),
+  ...(until == null ? {} : { until: until.toISOString() }),
+});
+
 /** What a header says may be the receiver's secret: of people, only who manages webhooks is shown it. */
 function visible({ call }: GraphqlContext, webhook: Webhook): Webhook {
   const { person } = call.principal;
@@ -150,6 +156,7 @@ export class WebhookResolver {
     @Arg('input', () => RecoverWebhookInput, { description: 'The time range.' }) input: RecoverWebhookInput,
   ): Promise<RecoverWebhookResult> {
     const { call, services } = context;
-    return { recovered: await services.webhooks.recover(call.principal, id, bodyOf(context, input)) };
+    const body = context.body ?? contractNames(spanOf(input));
+    return { recovered: await services.webhooks.recover(call.principal, id, body) };
   }
 }

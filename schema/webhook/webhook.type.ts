@@ -2,7 +2,7 @@ import { Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import { connectionType } from '../connection.js';
 import type { WebhookFormat as Format } from '../../src/webhooks/index.js';
 import { WebhookDeliveryStatus, WebhookFormat } from '../enums.js';
-import { DateTime, Json } from '../scalars.js';
+import { DateTime, Json, WebhookEventType } from '../scalars.js';
 
 /** Contract 2.15. */
 @ObjectType('Webhook', {
@@ -19,7 +19,7 @@ export class WebhookType {
   @Field(() => String, { description: 'The address that events are sent to; HTTPS.' })
   url!: string;
 
-  @Field(() => [String], { description: 'The event types that it sends.' })
+  @Field(() => [WebhookEventType], { description: 'The event types that it sends.' })
   events!: string[];
 
   @Field(() => Boolean, { description: 'Whether events are sent.' })
@@ -59,7 +59,7 @@ export class WebhookType {
 
 @ObjectType({ simpleResolvers: true, description: 'One attempt of a delivery.' })
 export class WebhookDeliveryAttempt {
-  @Field(() => String, { description: 'ISO 8601.' })
+  @Field(() => DateTime, { description: 'When it was made.' })
   startedAt!: string;
 
   @Field(() => Float, { description: 'Milliseconds.' })
@@ -92,7 +92,7 @@ export class WebhookDelivery {
   @Field(() => String, { description: 'The id of the event, the same in each attempt.' })
   eventId!: string;
 
-  @Field(() => String, { description: 'Type of the event.' })
+  @Field(() => WebhookEventType, { description: 'Type of the event.' })
   eventType!: string;
 
   @Field(() => WebhookDeliveryStatus, { description: 'Its status.' })

@@ -134,7 +134,7 @@ function openRest({ foundation, services }: FaceOptions, { schema, edge, context
       write: {
         createChatCompletion: (call, body) => services.chat.complete(call, body),
         createResponse: (call, body) => services.responses.create(call, body),
-        createMessage: (call, body) => services.messages.create(call, body),
+        createModelMessage: (call, body) => services.messages.create(call, body),
       },
       joinRun: (call, runId) =>
         services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),

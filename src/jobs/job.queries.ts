@@ -1,8 +1,10 @@
-import type { Database } from '../database/database.types.js';
+import type { Database, SqlValue } from '../database/database.types.js';
 import { invalid, notFound } from '../contract/errors.js';
 import { isJobId, JOB_COLUMNS, toJob, toJobEvent } from './job.row.js';
 import type { JobEventRow, JobRow } from './job.row.js';
-import type { Job, JobEvent, JobPage, JobService } from './jobs.types.js';
+import type { Job, JobEvent, JobFilter, JobPage, JobQuery, JobService } from './jobs.types.js';
+import { isLonger } from '../text/characters.js';
+import { storedText } from '../text/stored-json.js';
 
 const GET = `SELECT ${JOB_COLUMNS} FROM jobs WHERE id = $1`;
 const GET_MANY = `SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ANY ($1)`;
@@ -13,31 +15,93 @@ const EVENTS = `SELECT ${JOB_COLUMNS.replace(/\w+/g, 'j.$&')}, e.sequence AS e_s
   WHERE e.job_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3`;
 
 /** How a tenant reads its jobs; row level security limits the rows. */
-export type JobReader = Pick<JobService, 'get' | 'getMany' | 'list' | 'events'>;
+export type JobReader = Pick<JobService, 'get' | 'getMany' | 'list' | 'count' | 'events'>;
 
-type ListQuery = Parameters<JobService['list']>[1];
+const MAX_VALUES = 100;
+const MAX_PROMPT = 200;
 
-/** Builds one statement for each combination of conditions, so that each has its own query plan and none scans jobs of other tools. */
-function listText(query: ListQuery): string {
-  const conditions = ['org_id = $1'];
-  if (query.tool !== undefined) conditions.push('tool = $3');
-  if (query.after !== undefined) conditions.push(`id < $${query.tool === undefined ? 3 : 4}`);
-  if (query.pending) conditions.push(`status IN ('pending', 'processing')`);
-  return `SELECT ${JOB_COLUMNS} FROM jobs WHERE ${conditions.join(' AND ')} ORDER BY id DESC LIMIT $2`;
+/** @throws ApiError invalid_request */
+function checkFilter({ prompt, ...others }: JobFilter): void {
+  for (const [name, value] of Object.entries(others)) {
+    if (Array.isArray(value) && value.length > MAX_VALUES)
+      throw invalid(`${name} must name at most ${MAX_VALUES}`, name);
+    const year = value instanceof Date ? value.getUTCFullYear() : 2000;
+    if (Number.isNaN(year) || year < 1970 || year > 9999)
+      throw invalid(`${name} must be in the years 1970 to 9999`, name);
+  }
+  if (prompt != null && isLonger(prompt, MAX_PROMPT))
+    throw invalid(`prompt must have at most ${MAX_PROMPT} characters`, 'prompt');
 }
 
-async function list(database: Database, orgId: string, query: ListQuery): Promise<JobPage> {
-  const { tool, first, after } = query;
-  if (after !== undefined && !isJobId(after)) throw invalid('Invalid cursor', 'cursor');
-  const values = [
-    orgId,
-    first + 1,
-    ...(tool === undefined ? [] : [tool]),
-    ...(after === undefined ? [] : [after]),
+/** What a list's conditions compare with: no text that PostgreSQL cannot take. */
+const comparable = (values: readonly string[]): string[] => values.map(storedText);
+
+/** Only the conditions that are asked for, so that each combination has its own query plan and none scans jobs of other tools. */
+function conditionsOf(
+  { tool, pending, filter = {} }: Pick<JobQuery, 'tool' | 'pending' | 'filter'>,
+  add: (value: SqlValue) => string,
+): string[] {
+  checkFilter(filter);
+  const { tools, statuses, models, keyIds, endUsers, prompt, since, until } = filter;
+  const among = (column: string, values: readonly string[] | null | undefined): string[] =>
+    values == null ? [] : [`${column} = ANY (${add(comparable(values))})`];
+  return [
+    ...(tool === undefined ? [] : [`tool = ${add(tool)}`]),
+    ...(pending ? [`status IN ('pending', 'processing')`] : []),
+    ...among('tool', tools),
+    ...among('status', statuses),
+    ...among('model', models),
+    ...among('key_id', keyIds),
+    ...(endUsers == null
+      ? []
+      : [
+          `EXISTS (SELECT FROM usage_ledger u WHERE u.operation_id = jobs.operation_id
+            AND u.end_user = ANY (${add(comparable(endUsers))}))`,
+        ]),
+    ...(prompt == null || prompt === ''
+      ? []
+      : [
+          `position(lower(${add(storedText(prompt))}) IN lower(coalesce(input_params->>'prompt', input_params->>'input', ''))) > 0`,
+        ]),
+    ...(since == null ? [] : [`created_at >= ${add(since)}`]),
+    ...(until == null ? [] : [`created_at < ${add(until)}`]),
   ];
-  const rows = await database.tenantQuery<JobRow>(orgId, listText(query), values);
+}
+
+async function list(database: Database, orgId: string, query: JobQuery): Promise<JobPage> {
+  const { first, after, before, backwards = false, oldestFirst = false } = query;
+  for (const cursor of [after, before])
+    if (cursor !== undefined && !isJobId(cursor)) throw invalid('Invalid cursor', 'cursor');
+  const values: SqlValue[] = [orgId, first + 1];
+  const add = (value: SqlValue): string => `$${values.push(value)}`;
+  const [later, earlier] = oldestFirst ? ['>', '<'] : ['<', '>'];
+  const conditions = [
+    'org_id = $1',
+    ...conditionsOf(query, add),
+    ...(after === undefined ? [] : [`id ${later} ${add(after)}`]),
+    ...(before === undefined ? [] : [`id ${earlier} ${add(before)}`]),
+  ];
+  const order = oldestFirst === backwards ? 'DESC' : 'ASC';
+  const text = `SELECT ${JOB_COLUMNS} FROM jobs WHERE ${conditions.join(' AND ')} ORDER BY id ${order} LIMIT $2`;
+  const rows = await database.tenantQuery<JobRow>(orgId, text, values);
   const nodes = rows.slice(0, first).map(toJob);
-  return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
+  const hasMore = rows.length > first;
+  if (!backwards) return { nodes, nextCursor: hasMore ? (nodes.at(-1)?.id ?? null) : null };
+  nodes.reverse();
+  const nextCursor = before === undefined ? null : (nodes.at(-1)?.id ?? null);
+  return { nodes, nextCursor, hasPrevious: hasMore };
+}
+
+async function count(
+  database: Database,
+  orgId: string,
+  query: Pick<JobQuery, 'tool' | 'pending' | 'filter'>,
+): Promise<number> {
+  const values: SqlValue[] = [orgId];
+  const conditions = ['org_id = $1', ...conditionsOf(query, (value) => `$${values.push(value)}`)];
+  const text = `SELECT count(*)::float8 AS jobs FROM jobs WHERE ${conditions.join(' AND ')}`;
+  const [row] = await database.tenantQuery<{ jobs: number }>(orgId, text, values);
+  return row?.jobs ?? 0;
 }
 
 /** Reads of jobs, one statement each. A text without the form of a job id is unknown, without a query. */
@@ -54,6 +118,7 @@ export function createJobReader(database: Database): JobReader {
       return (await database.tenantQuery<JobRow>(orgId, GET_MANY, [known])).map(toJob);
     },
     list: (orgId, query) => list(database, orgId, query),
+    count: (orgId, query) => count(database, orgId, query),
     async events(orgId, id, ...range): Promise<JobEvent[]> {
       if (!isJobId(id)) return [];
       return (await database.tenantQuery<JobEventRow>(orgId, EVENTS, [id, ...range])).map(toJobEvent);

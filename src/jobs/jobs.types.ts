@@ -63,10 +63,19 @@ export interface NewJob {
   idempotencyKey?: string;
 }
 
+export const JOB_EVENT_TYPES = [
+  'job.pending',
+  'job.processing',
+  'job.progress',
+  'job.completed',
+  'job.failed',
+  'job.cancelled',
+] as const;
+
 /** One entry of a job's history; `job` is the job as of that event. */
 export interface JobEvent {
   sequence: number;
-  type: 'job.pending' | 'job.processing' | 'job.progress' | 'job.completed' | 'job.failed' | 'job.cancelled';
+  type: (typeof JOB_EVENT_TYPES)[number];
   job: Job;
 }
 
@@ -130,6 +139,39 @@ export interface JobHandler {
 export interface JobPage {
   nodes: Job[];
   nextCursor: string | null;
+  /** Of a page that was read backwards: whether there is another before it. */
+  hasPrevious?: boolean;
+}
+
+/** Which jobs are listed: those that have one of the values of each list. */
+export interface JobFilter {
+  tools?: Tool[] | null;
+  statuses?: JobStatus[] | null;
+  /** Ids of models that the jobs ran on. */
+  models?: string[] | null;
+  keyIds?: string[] | null;
+  endUsers?: string[] | null;
+  /** A part of the prompt or of the spoken text, in any case. */
+  prompt?: string | null;
+  /** Made at this time or later. */
+  since?: Date | null;
+  /** Made before this time. */
+  until?: Date | null;
+}
+
+export interface JobQuery {
+  tool?: Tool;
+  pending: boolean;
+  filter?: JobFilter;
+  /** Default: the newest first. */
+  oldestFirst?: boolean;
+  first: number;
+  /** The page begins after this job. */
+  after?: string;
+  /** The page ends before this job. */
+  before?: string;
+  /** The last `first` of those that fit, in the same order. */
+  backwards?: boolean;
 }
 
 export interface JobService {
@@ -142,10 +184,9 @@ export interface JobService {
   /** The organisation's jobs among the ids, in one statement, in any order. */
   getMany(orgId: string, ids: string[]): Promise<Job[]>;
   /** Newest first. `after` and `nextCursor` are the id of the last job of a page. */
-  list(
-    orgId: string,
-    query: { tool?: Tool; pending: boolean; first: number; after?: string },
-  ): Promise<JobPage>;
+  list(orgId: string, query: JobQuery): Promise<JobPage>;
+  /** How many jobs all pages of a list have. */
+  count(orgId: string, query: Pick<JobQuery, 'tool' | 'pending' | 'filter'>): Promise<number>;
   /** @throws not_found, invalid_request `Cannot cancel completed job` … */
   cancel(orgId: string, id: string): Promise<Job>;
   /** Waits until the job is finished, the time is over or the signal fires; returns the job's state at that time. */

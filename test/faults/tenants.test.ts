@@ -30,7 +30,7 @@ const INPUTS: Record<string, string> = {
   uploadKnowledgeFile: '{filename: "x.txt", content: "eA=="}',
 };
 /** What a field demands besides ids and inputs. */
-const FURTHER: Record<string, string> = { changeMemberRole: 'role: viewer' };
+const FURTHER: Record<string, string> = { changePenstockMemberRole: 'role: viewer' };
 
 let cluster: Cluster;
 let server: SpawnedServer;
@@ -172,7 +172,7 @@ test.each([
 );
 
 test('an entity of another organisation is as absent as one that does not exist', async () => {
-  const QUERY = `query ($r: [_Any!]!) { _entities(representations: $r) { ... on Job { id } ... on Organization { id } } }`;
+  const QUERY = `query ($r: [_Any!]!) { _entities(representations: $r) { ... on Job { id } ... on PenstockOrganization { id } } }`;
   const entities = (representation: object, key: string) =>
     server.graphql(QUERY, { key, variables: { r: [representation] } });
   const { owner, ids } = things;
@@ -180,7 +180,7 @@ test('an entity of another organisation is as absent as one that does not exist'
   expect(mine.data).toEqual({ _entities: [{ id: ids.job }] });
   for (const [typename, id] of [
     ['Job', ids.job],
-    ['Organization', owner.orgId],
+    ['PenstockOrganization', owner.orgId],
   ] as const) {
     const theirs = await entities({ __typename: typename, id }, stranger.key);
     const nobodys = await entities({ __typename: typename, id: unknownLike(id) }, stranger.key);

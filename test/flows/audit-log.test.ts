@@ -77,26 +77,30 @@ const CASES: Case[] = [
   ['rotateApiKey', () => `rotateApiKey(id: "${made['key']}", overlapSeconds: 60) { key }`, 'key_rotated'],
   ['revokeApiKey', () => `revokeApiKey(id: "${made['key']}") { success }`, 'key_revoked'],
   [
-    'addMember',
-    () => 'addMember(input: { email: "new@audit.example" }) { member { userId } }',
+    'addPenstockMember',
+    () => 'addPenstockMember(input: { email: "new@audit.example" }) { member { userId } }',
     'member_added',
     (a: { member: { userId: string } }) => (made['person'] = a.member.userId),
   ],
   [
-    'createSignInLink',
-    () => `createSignInLink(userId: "${made['person']}") { expiresAt }`,
+    'createPenstockSignInLink',
+    () => `createPenstockSignInLink(userId: "${made['person']}") { expiresAt }`,
     'sign_in_link_created',
   ],
   [
-    'changeMemberRole',
-    () => `changeMemberRole(userId: "${made['person']}", role: admin) { role }`,
+    'changePenstockMemberRole',
+    () => `changePenstockMemberRole(userId: "${made['person']}", role: admin) { role }`,
     'member_role_changed',
   ],
-  ['removeMember', () => `removeMember(userId: "${made['person']}") { success }`, 'member_removed'],
   [
-    'changePassword',
+    'removePenstockMember',
+    () => `removePenstockMember(userId: "${made['person']}") { success }`,
+    'member_removed',
+  ],
+  [
+    'changePenstockPassword',
     () =>
-      `changePassword(input: { currentPassword: "${PASSWORD}", newPassword: "${PASSWORD} 2" }) { success }`,
+      `changePenstockPassword(input: { currentPassword: "${PASSWORD}", newPassword: "${PASSWORD} 2" }) { success }`,
     'password_changed',
   ],
   [
@@ -141,7 +145,7 @@ const CASES: Case[] = [
     'agent_published',
   ],
   ['deleteAgent', () => `deleteAgent(id: "${made['agent']}") { success }`, 'agent_unpublished'],
-  ['cancelSubscription', () => 'cancelSubscription { id }', 'subscription_cancelled'],
+  ['cancelPenstockPlan', () => 'cancelPenstockPlan { id }', 'subscription_cancelled'],
 ];
 
 /** They change nothing of what the log is about: what is generated, its inputs, tokens that last an hour at most, and single sends of a webhook. */
@@ -190,7 +194,7 @@ test('every mutation of these nouns leaves who, from where and what, once', asyn
     const added = (await rows()).slice(before.length);
     const mine = { org_id: orgId, action, actor_kind: 'person', address: '203.0.113.9' };
     // A person who is new gets a link with the membership.
-    const link = mutation === 'addMember' ? [{ ...mine, action: 'sign_in_link_created' }] : [];
+    const link = mutation === 'addPenstockMember' ? [{ ...mine, action: 'sign_in_link_created' }] : [];
     expect(added, mutation).toEqual([mine, ...link]);
   }
 });
@@ -230,10 +234,12 @@ test('a password that is set by a link is in the log of its person, and a refuse
     { actor: { kind: 'person', id: owner.userId }, address: '127.0.0.1', subject: { id: owner.userId } },
   ]);
   const before = await rows();
-  const { error } = await owner.graphql('mutation { removeMember(userId: "usr_nobody") { success } }');
+  const { error } = await owner.graphql(
+    'mutation { removePenstockMember(userId: "usr_nobody") { success } }',
+  );
   expect(error).toBe('Member not found');
   const { error: last } = await owner.graphql(
-    `mutation { removeMember(userId: "${owner.userId}") { success } }`,
+    `mutation { removePenstockMember(userId: "${owner.userId}") { success } }`,
   );
   expect(last).toBe('The last owner cannot be removed or changed');
   // The same again changes nothing.

@@ -105,7 +105,7 @@ describe.each(['job', 'run', 'agent', 'response'])('a token that is bound to a %
     const token = await bound(kind);
     for (const query of [
       '{ quota { orgId } }',
-      '{ organization { id } }',
+      '{ penstockOrganization { id } }',
       '{ usageRecords { nodes { id } } }',
       '{ estimate(input: { chat: { messages: [{ role: user, content: "x" }] } }) { model } }',
       'mutation { createChatCompletion(input: { messages: [{ role: user, content: "x" }] }) { id } }',

@@ -5,7 +5,7 @@ import { openRawWebSocket } from '../support/raw-ws.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 const NAMED = 'https://app.example.com';
-const QUERY = 'query { viewer { role } }';
+const QUERY = 'query { caller { role } }';
 const SUBSCRIPTION = 'subscription { jobUpdates { type } }';
 
 let server: TestServer;

@@ -58,8 +58,8 @@ it('a member comes back signed in; sessions from other ways in stay where the op
   expect(cookies[0]).toMatch(/^penstock_oidc=; Path=\/; Max-Age=0/);
   const cookie = cookies[1]?.split(';')[0] ?? '';
   for (const browser of [before, browserOf(server, { ...before, cookie })])
-    expect((await browser.graphql('{ viewer { person { email } } }')).data).toEqual({
-      viewer: { person: { email: 'ann@example.com' } },
+    expect((await browser.graphql('{ caller { person { email } } }')).data).toEqual({
+      caller: { person: { email: 'ann@example.com' } },
     });
 });
 

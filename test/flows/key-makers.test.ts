@@ -28,7 +28,7 @@ test('keys tell who made them, and are listed by maker also once that person has
   };
   expect(await make(owner, 'one')).toBe('owner@makers.example');
   expect(await make(admin, 'two')).toBe('leaves@makers.example');
-  await owner.graphql(`mutation { removeMember(userId: "${admin.userId}") { success } }`);
+  await owner.graphql(`mutation { removePenstockMember(userId: "${admin.userId}") { success } }`);
   const listed = async (by?: string) => {
     const given = by === undefined ? '' : `(createdBy: ${JSON.stringify(by)})`;
     const { data } = await owner.graphql(`{ apiKeys${given} { name createdBy } }`);

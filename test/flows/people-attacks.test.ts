@@ -30,9 +30,12 @@ const sql = () => server.services.database.system;
 /** Somebody whom only the organisation named, and who has chosen a password. */
 async function invite(email: string): Promise<string> {
   const { data } = await owner.graphql(
-    `mutation { addMember(input: { email: "${email}" }) { member { userId } link { url } } }`,
+    `mutation { addPenstockMember(input: { email: "${email}" }) { member { userId } link { url } } }`,
   );
-  const { member, link } = data!['addMember'] as { member: { userId: string }; link: { url: string } };
+  const { member, link } = data!['addPenstockMember'] as {
+    member: { userId: string };
+    link: { url: string };
+  };
   const entered = await post(server, 'auth/password', {
     body: { token: link.url.split('#link=')[1], password: PASSWORD },
   });
@@ -41,12 +44,12 @@ async function invite(email: string): Promise<string> {
 }
 
 const linkFor = (who: Browser, userId: string) =>
-  who.graphql(`mutation { createSignInLink(userId: "${userId}") { url } }`);
+  who.graphql(`mutation { createPenstockSignInLink(userId: "${userId}") { url } }`);
 
 it('a password that is set by a link stands against a change that was on its way', async () => {
   const person = await join('member', true);
   const change = person.graphql(
-    `mutation { changePassword(input: { currentPassword: "${PASSWORD}", newPassword: "${OTHER_PASSWORD}" }) { success } }`,
+    `mutation { changePenstockPassword(input: { currentPassword: "${PASSWORD}", newPassword: "${OTHER_PASSWORD}" }) { success } }`,
   );
   // Its attempt is counted: it has read the password that it compares with.
   await eventually(async () => (await sql().query('SELECT 1 FROM sign_in_failures')).length > 0, {
@@ -69,18 +72,18 @@ it('no link of an organisation is left for an address that the operator vouches 
 
 it('a link that an admin made for a member does not lead to an owner', async () => {
   const userId = await invite('promoted@example.com');
-  const { url } = (await linkFor(admin, userId)).data!['createSignInLink'] as { url: string };
+  const { url } = (await linkFor(admin, userId)).data!['createPenstockSignInLink'] as { url: string };
   const promoted = await owner.graphql(
-    `mutation { changeMemberRole(userId: "${userId}", role: owner) { role } }`,
+    `mutation { changePenstockMemberRole(userId: "${userId}", role: owner) { role } }`,
   );
-  expect(promoted.data).toEqual({ changeMemberRole: { role: 'owner' } });
+  expect(promoted.data).toEqual({ changePenstockMemberRole: { role: 'owner' } });
   const body = { token: url.split('#link=')[1], password: OTHER_PASSWORD };
   expect((await post(server, 'auth/password', { body })).status).toBe(404);
 });
 
 it('a link that is used while the operator vouches for its address is over, and neither fails', async () => {
   const userId = await invite('used@example.com');
-  const { url } = (await linkFor(admin, userId)).data!['createSignInLink'] as { url: string };
+  const { url } = (await linkFor(admin, userId)).data!['createPenstockSignInLink'] as { url: string };
   const body = { token: url.split('#link=')[1], password: OTHER_PASSWORD };
   let used: ReturnType<typeof post> | undefined;
   await server.services.database.transaction(async (tx) => {
@@ -101,7 +104,7 @@ it('of links that are made at once one works, and none after a change of the pas
   const working = await Promise.all(links.map(works));
   expect(working.filter(Boolean)).toHaveLength(1);
   await graphql(
-    `mutation { changePassword(input: { currentPassword: "${PASSWORD}", newPassword: "${OTHER_PASSWORD}" }) { success } }`,
+    `mutation { changePenstockPassword(input: { currentPassword: "${PASSWORD}", newPassword: "${OTHER_PASSWORD}" }) { success } }`,
   );
   expect((await Promise.all(links.map(works))).some(Boolean)).toBe(false);
 });
@@ -114,20 +117,20 @@ it('a request whose body is still to come does not keep a role that was taken aw
   const held = httpRequest(server.graphqlUrl, { method: 'POST', headers });
   held.write(body.slice(0, 5));
   await sleep(100);
-  await owner.graphql(`mutation { changeMemberRole(userId: "${userId}", role: viewer) { role } }`);
+  await owner.graphql(`mutation { changePenstockMemberRole(userId: "${userId}", role: viewer) { role } }`);
   held.end(body.slice(5));
   const [answer] = (await once(held, 'response')) as [IncomingMessage];
   expect(await json(answer)).toMatchObject({ errors: [{ extensions: { code: 'unauthorized' } }] });
   // The session itself goes on, as what its person is now.
-  expect((await graphql('{ viewer { role } }')).data).toEqual({ viewer: { role: 'viewer' } });
+  expect((await graphql('{ caller { role } }')).data).toEqual({ caller: { role: 'viewer' } });
 });
 
 it('an answer that was kept for a retry is told to the person alone who asked', async () => {
   const headers = { 'idempotency-key': 'add-owner' };
   const query =
-    'mutation { addMember(input: { email: "new-owner@example.com", role: owner }) { link { url } } }';
+    'mutation { addPenstockMember(input: { email: "new-owner@example.com", role: owner }) { link { url } } }';
   const made = await owner.graphql(query, headers);
-  expect(made.data).toMatchObject({ addMember: { link: { url: expect.any(String) as string } } });
+  expect(made.data).toMatchObject({ addPenstockMember: { link: { url: expect.any(String) as string } } });
   expect(await owner.graphql(query, headers)).toEqual(made);
   expect(await admin.graphql(query, headers)).toMatchObject({
     status: 403,

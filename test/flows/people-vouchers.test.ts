@@ -34,10 +34,10 @@ interface Added {
 }
 async function add(by: { owner: Browser }, role = 'member'): Promise<Added> {
   const { data, error } = await by.owner.graphql(
-    `mutation { addMember(input: { email: "${email}", role: ${role} }) { member { userId active } link { url } } }`,
+    `mutation { addPenstockMember(input: { email: "${email}", role: ${role} }) { member { userId active } link { url } } }`,
   );
   expect(error).toBeUndefined();
-  return data!['addMember'] as Added;
+  return data!['addPenstockMember'] as Added;
 }
 const tokenOf = ({ url }: { url: string }) => url.split('#link=')[1];
 const choose = (link: { url: string }, password: string) =>
@@ -49,7 +49,7 @@ const browser = (answer: Parameters<typeof cookieOf>[0]) =>
   browserOf(server, { email, userId: '', cookie: cookieOf(answer) });
 /** What a session gets of an organisation, the first of its own where none is named. */
 const look = (who: Browser, orgId?: string) =>
-  who.graphql('{ organization { id } viewer { person { memberships { organizationId } } } }', {
+  who.graphql('{ penstockOrganization { id } caller { person { memberships { organizationId } } } }', {
     ...(orgId !== undefined && { 'x-organization': orgId }),
   });
 const operator = () => createMemberService({ database: server.services.database });
@@ -64,8 +64,8 @@ test('an address that one organisation named is added by another, and each oneâ€
   for (const who of [browser(entered), browser(await enter(ONE))]) {
     expect(await look(who, other.orgId)).toMatchObject({ status: 404 });
     expect((await look(who)).data).toEqual({
-      organization: { id: one.orgId },
-      viewer: { person: { memberships: [{ organizationId: one.orgId }] } },
+      penstockOrganization: { id: one.orgId },
+      caller: { person: { memberships: [{ organizationId: one.orgId }] } },
     });
   }
   const theirs = await choose(second.link!, OTHER);
@@ -88,17 +88,17 @@ test('an organisation makes links for its own part only, and what it does ends n
   const session = browser(await choose(link!, ONE));
   const theirs = (await add(other)).link!;
   const { data } = await one.owner.graphql(
-    `mutation { createSignInLink(userId: "${member.userId}") { url } }`,
+    `mutation { createPenstockSignInLink(userId: "${member.userId}") { url } }`,
   );
   // The other one's link is still good.
   const inOther = browser(await choose(theirs, OTHER));
-  await choose(data!['createSignInLink'] as { url: string }, 'chosen by an admin of one');
+  await choose(data!['createPenstockSignInLink'] as { url: string }, 'chosen by an admin of one');
   await eventually(async () => (await look(session)).status === 401);
   expect((await look(inOther)).status).toBe(200);
   expect((await enter(ONE)).status).toBe(401);
   expect(organizationsOf(await enter(OTHER))).toEqual([other.orgId]);
   const changed = await inOther.graphql(
-    `mutation { changePassword(input: { currentPassword: "chosen by an admin of one", newPassword: "${ONE}" }) { success } }`,
+    `mutation { changePenstockPassword(input: { currentPassword: "chosen by an admin of one", newPassword: "${ONE}" }) { success } }`,
   );
   expect(changed.error).toBe('currentPassword is wrong');
 });
@@ -112,9 +112,9 @@ test('a new password of one part ends that partâ€™s other sessions, and leaves t
     browser(await enter(OTHER)),
   ];
   const changed = await mine.graphql(
-    `mutation { changePassword(input: { currentPassword: "${ONE}", newPassword: "yet another password" }) { success } }`,
+    `mutation { changePenstockPassword(input: { currentPassword: "${ONE}", newPassword: "yet another password" }) { success } }`,
   );
-  expect(changed.data).toEqual({ changePassword: { success: true } });
+  expect(changed.data).toEqual({ changePenstockPassword: { success: true } });
   await eventually(async () => (await look(mineElsewhere)).status === 401);
   expect([(await look(mine)).status, (await look(theirs)).status]).toEqual([200, 200]);
   expect((await enter(ONE)).status).toBe(401);
@@ -138,21 +138,23 @@ test.each([
       browser(await choose((await add(one)).link!, ONE)),
       browser(await choose((await add(other)).link!, OTHER)),
     ];
-    const { data } = await one.owner.graphql('{ members { userId email } }');
-    const { userId } = (data!['members'] as { userId: string; email: string }[]).find(
+    const { data } = await one.owner.graphql('{ penstockMembers { userId email } }');
+    const { userId } = (data!['penstockMembers'] as { userId: string; email: string }[]).find(
       (m) => m.email === email,
     )!;
-    const left = await one.owner.graphql(`mutation { createSignInLink(userId: "${userId}") { url } }`);
+    const left = await one.owner.graphql(
+      `mutation { createPenstockSignInLink(userId: "${userId}") { url } }`,
+    );
     if (_what.startsWith('the operator adds')) {
       const { orgId } = await server.createOrg();
       await operator().add(orgId, email, 'member');
     } else await prove();
     for (const who of sessions) await eventually(async () => (await look(who)).status === 401);
     expect([(await enter(ONE)).status, (await enter(OTHER)).status]).toEqual([401, 401]);
-    expect((await choose(left.data!['createSignInLink'] as { url: string }, ONE)).status).toBe(404);
+    expect((await choose(left.data!['createPenstockSignInLink'] as { url: string }, ONE)).status).toBe(404);
     for (const by of [one, other])
       expect(
-        (await by.owner.graphql(`mutation { createSignInLink(userId: "${userId}") { url } }`)).error,
+        (await by.owner.graphql(`mutation { createPenstockSignInLink(userId: "${userId}") { url } }`)).error,
       ).toBe('Only the operator can make this link');
     const proven = await server.services.people.signInVerified(email);
     const ids = proven.organizations.map(({ id }) => id);

@@ -5,7 +5,7 @@ import { browserOf, cookieOf, PASSWORD, post, signIn, type Browser } from '../su
 import { startPenstock, type TestServer } from '../support/server.js';
 import { eventually } from '../support/wait.js';
 
-const ME = '{ viewer { role organization { id } person { id email memberships { organizationId role } } } }';
+const ME = '{ caller { role organization { id } person { id email memberships { organizationId role } } } }';
 
 let server: TestServer;
 /** Another process on the same installation. */
@@ -106,7 +106,7 @@ describe('signing in', () => {
 describe('a session', () => {
   it('opens GraphQL as its person, and nothing else', async () => {
     expect((await owner.graphql(ME)).data).toEqual({
-      viewer: {
+      caller: {
         role: 'owner',
         organization: { id: orgId },
         person: {
@@ -137,7 +137,7 @@ describe('a session', () => {
     await members().add(second.orgId, owner.email, 'viewer');
     const at = (id: string) => owner.graphql(ME, { 'x-organization': id });
     expect((await at(second.orgId)).data).toMatchObject({
-      viewer: { role: 'viewer', organization: { id: second.orgId } },
+      caller: { role: 'viewer', organization: { id: second.orgId } },
     });
     for (const id of [third.orgId, 'nonsense', `org_'`])
       expect(await at(id)).toMatchObject({ status: 404, error: 'Organization not found' });
@@ -161,7 +161,7 @@ describe('a session', () => {
 
   it('ends with the membership, and when the password changes elsewhere', async () => {
     const [gone, changed] = [await join('member'), await join('member', true)];
-    await owner.graphql(`mutation { removeMember(userId: "${gone.userId}") { success } }`);
+    await owner.graphql(`mutation { removePenstockMember(userId: "${gone.userId}") { success } }`);
     await eventually(async () => (await gone.graphql(ME)).status !== 200);
     expect((await gone.graphql(ME)).error).toBe('Not a member of any organization');
 
@@ -169,10 +169,10 @@ describe('a session', () => {
     const here = browserOf(server, { ...changed, cookie: cookieOf(again) });
     const change = (current: string) =>
       here.graphql(
-        `mutation { changePassword(input: { currentPassword: "${current}", newPassword: "another good password" }) { success } }`,
+        `mutation { changePenstockPassword(input: { currentPassword: "${current}", newPassword: "another good password" }) { success } }`,
       );
     expect((await change('not it')).error).toBe('currentPassword is wrong');
-    expect((await change(PASSWORD)).data).toEqual({ changePassword: { success: true } });
+    expect((await change(PASSWORD)).data).toEqual({ changePenstockPassword: { success: true } });
     expect((await here.graphql(ME)).status).toBe(200);
     await eventually(async () => (await changed.graphql(ME)).status === 401);
   });
@@ -180,13 +180,13 @@ describe('a session', () => {
 
 describe('roles', () => {
   const FIELDS = {
-    read: '{ jobs { nodes { id } } webhooks { id } members { email } }',
+    read: '{ jobs { nodes { id } } webhooks { id } penstockMembers { email } }',
     work: 'mutation { duplicateAgent(id: "agt_none") { id } }',
     webhook: 'mutation { deleteWebhook(id: "whk_none") { success } }',
     keys: '{ apiKeys { id } }',
     key: 'mutation { createApiKey(input: { name: "k", scopes: [chat] }) { key } }',
-    member: 'mutation { removeMember(userId: "usr_none") { success } }',
-    plan: 'mutation { cancelSubscription { id } }',
+    member: 'mutation { removePenstockMember(userId: "usr_none") { success } }',
+    plan: 'mutation { cancelPenstockPlan { id } }',
   };
   it.each([
     ['viewer', ['read']],
@@ -223,24 +223,33 @@ describe('roles', () => {
     const run = (who: Browser, mutation: string) => who.graphql(`mutation { ${mutation} }`);
     const refused = 'Role admin may not do this';
     for (const mutation of [
-      `removeMember(userId: "${second.userId}") { success }`,
-      `changeMemberRole(userId: "${second.userId}", role: viewer) { role }`,
-      `changeMemberRole(userId: "${admin.userId}", role: owner) { role }`,
-      `createSignInLink(userId: "${second.userId}") { url }`,
-      `addMember(input: { email: "third@example.com", role: owner }) { member { role } }`,
+      `removePenstockMember(userId: "${second.userId}") { success }`,
+      `changePenstockMemberRole(userId: "${second.userId}", role: viewer) { role }`,
+      `changePenstockMemberRole(userId: "${admin.userId}", role: owner) { role }`,
+      `createPenstockSignInLink(userId: "${second.userId}") { url }`,
+      `addPenstockMember(input: { email: "third@example.com", role: owner }) { member { role } }`,
     ])
       expect([mutation, (await run(admin, mutation)).error]).toEqual([mutation, refused]);
-    const demoted = await run(owner, `changeMemberRole(userId: "${second.userId}", role: viewer) { role }`);
-    expect(demoted.data).toEqual({ changeMemberRole: { role: 'viewer' } });
-    await eventually(async () => (await run(second, 'cancelSubscription { id }')).error !== undefined);
-    expect((await run(owner, `removeMember(userId: "${owner.userId}") { success }`)).error).toBe(
+    const demoted = await run(
+      owner,
+      `changePenstockMemberRole(userId: "${second.userId}", role: viewer) { role }`,
+    );
+    expect(demoted.data).toEqual({ changePenstockMemberRole: { role: 'viewer' } });
+    await eventually(async () => (await run(second, 'cancelPenstockPlan { id }')).error !== undefined);
+    expect((await run(owner, `removePenstockMember(userId: "${owner.userId}") { success }`)).error).toBe(
       'The last owner cannot be removed or changed',
     );
   });
 
   it('a key manages neither keys nor people', async () => {
     const { key } = await server.createKey(orgId);
-    for (const query of [FIELDS.keys, FIELDS.key, FIELDS.member, FIELDS.plan, '{ members { email } }'])
+    for (const query of [
+      FIELDS.keys,
+      FIELDS.key,
+      FIELDS.member,
+      FIELDS.plan,
+      '{ penstockMembers { email } }',
+    ])
       expect((await server.graphql(query, { key })).errors[0]?.message).toBe('Sign in to do this');
   });
 });
@@ -291,12 +300,12 @@ it('an answer that was kept for a retry shows a key made by an admin to admins o
 describe('adding people', () => {
   const add = (who: Browser, email: string) =>
     who.graphql(
-      `mutation { addMember(input: { email: "${email}" }) { member { userId role active } link { url } } }`,
+      `mutation { addPenstockMember(input: { email: "${email}" }) { member { userId role active } link { url } } }`,
     );
 
   it('gives a link for who is new, which leads to the dashboard and works', async () => {
     const { data } = await add(owner, 'Fresh@example.com');
-    const { member, link } = data!['addMember'] as { member: object; link: { url: string } };
+    const { member, link } = data!['addPenstockMember'] as { member: object; link: { url: string } };
     expect(member).toMatchObject({ role: 'member', active: false });
     expect(link.url).toMatch(/\/dashboard#link=[\w-]{43}$/);
     const token = link.url.split('#link=')[1];
@@ -307,14 +316,16 @@ describe('adding people', () => {
   it('gives none for somebody whom the operator named: who has it has the account', async () => {
     const elsewhere = await server.createOrg();
     const boss = await signIn(server, { orgId: elsewhere.orgId, email: 'boss@example.com', role: 'owner' });
-    expect((await add(owner, 'boss@example.com')).data).toMatchObject({ addMember: { link: null } });
-    const link = await owner.graphql(`mutation { createSignInLink(userId: "${boss.userId}") { url } }`);
+    expect((await add(owner, 'boss@example.com')).data).toMatchObject({ addPenstockMember: { link: null } });
+    const link = await owner.graphql(
+      `mutation { createPenstockSignInLink(userId: "${boss.userId}") { url } }`,
+    );
     expect(link.error).toBe('Only the operator can make this link');
   });
 
   it('by the operator ends what an organisation had set for the address', async () => {
     const { data } = await add(owner, 'claimed@example.com');
-    const { link } = data!['addMember'] as { link: { url: string } };
+    const { link } = data!['addPenstockMember'] as { link: { url: string } };
     const entered = await post(server, 'auth/password', {
       body: { token: link.url.split('#link=')[1], password: PASSWORD },
     });

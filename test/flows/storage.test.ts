@@ -47,11 +47,11 @@ interface Use {
   answerBytes: number;
 }
 const use = async (key: string): Promise<Use> => {
-  const { data } = await server.graphql<{ storage: Use }>(
-    '{ storage { usedBytes limitBytes files fileBytes answers answerBytes } }',
+  const { data } = await server.graphql<{ penstockStorage: Use }>(
+    '{ penstockStorage { usedBytes limitBytes files fileBytes answers answerBytes } }',
     { key },
   );
-  return data!.storage;
+  return data!.penstockStorage;
 };
 /** What really lies in the store. */
 const onDisk = async (orgId: string): Promise<number> => {

@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { composeServices } from '@apollo/composition';
-import { parse } from 'graphql';
+import { buildASTSchema, Kind, parse, validateSchema, visit } from 'graphql';
+import type { ConstDirectiveNode, GraphQLObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { request } from 'undici';
+import { buildPenstockSchema, guardOf } from '../../schema/index.js';
 import { childEnv, freePort } from '../support/installation.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 import { eventually } from '../support/wait.js';
@@ -44,8 +46,31 @@ async function demoSdl(): Promise<string> {
   }
 }
 
+interface Directed {
+  readonly directives?: readonly ConstDirectiveNode[];
+}
+
+function hasTag({ directives }: Directed, name: string): boolean {
+  const values = directives?.flatMap(({ arguments: given }) => given?.map(({ value }) => value) ?? []) ?? [];
+  return values.some((value) => value.kind === Kind.STRING && value.value === name);
+}
+
+/** What is left of a schema without the types and fields of a tag, as a router's contract makes it. */
+function contractWithout(sdl: string, name: string) {
+  const drop = { enter: (node: Directed) => (hasTag(node, name) ? null : undefined) };
+  const left = visit(parse(sdl), {
+    FieldDefinition: drop,
+    ObjectTypeDefinition: drop,
+    InputObjectTypeDefinition: drop,
+    EnumTypeDefinition: drop,
+    ScalarTypeDefinition: drop,
+    UnionTypeDefinition: drop,
+  });
+  return buildASTSchema(left, { assumeValidSDL: true });
+}
+
 const ENTITIES = `query ($r: [_Any!]!) { _entities(representations: $r) {
-  ... on Job { id status } ... on Model { id tier } ... on Organization { id name }
+  ... on Job { id status } ... on Model { id tier } ... on PenstockOrganization { id name }
 } }`;
 
 describe('the subgraph', () => {
@@ -72,6 +97,40 @@ describe('the subgraph', () => {
       { name: 'reviews', url: 'http://reviews.invalid/', typeDefs: parse(reviews) },
     ]);
     expect(errors).toBeUndefined();
+  });
+
+  it('composes with a company’s own subgraph, whose names are the ones that every graph has', async () => {
+    const company = await readFile(new URL('../../schema/company.graphql', import.meta.url), 'utf8');
+    const { data } = await server.graphql<{ _service: { sdl: string } }>('{ _service { sdl } }', {
+      key: org.key,
+    });
+    const ours = { name: 'penstock', url: server.graphqlUrl, typeDefs: parse(data!._service.sdl) };
+    const theirs = { name: 'company', url: 'http://company.invalid/', typeDefs: parse(company) };
+    const { errors, hints } = composeServices([ours, theirs]);
+    expect(errors).toBeUndefined();
+    expect(hints).toEqual([]);
+  });
+
+  it('tags what only owners and admins use, so that a company’s contract for its clients leaves it out', async () => {
+    const sdl = await readFile(new URL('../../schema/schema.graphql', import.meta.url), 'utf8');
+    const tagged = (type: string) =>
+      parse(sdl).definitions.flatMap((definition) =>
+        definition.kind === Kind.OBJECT_TYPE_DEFINITION && definition.name.value === type
+          ? (definition.fields ?? []).filter((field) => hasTag(field, 'admin')).map(({ name }) => name.value)
+          : [],
+      );
+    const forAdmins = (type: GraphQLObjectType | null | undefined) =>
+      Object.values(type?.getFields() ?? {}).filter((field) => guardOf(field).role === 'admin');
+    const schema = buildPenstockSchema();
+    const admins = [schema.getQueryType(), schema.getMutationType()].map((type) =>
+      forAdmins(type).map(({ name }) => name),
+    );
+    expect(admins.flat()).toContain('createApiKey');
+    expect([tagged('Query'), tagged('Mutation')]).toEqual(admins);
+    const filtered = contractWithout(sdl, 'admin');
+    expect(filtered.getType('ApiKey')).toBeUndefined();
+    expect(filtered.getType('Webhook')).toBeDefined();
+    expect(validateSchema(filtered)).toEqual([]);
   });
 
   it('composes with the demo subgraph of deploy/, so that a router joins both on the id of a job', async () => {
@@ -105,8 +164,8 @@ describe('the subgraph', () => {
     const getMany = vi.spyOn(server.services.jobs, 'getMany');
     const references = [
       ...ids.map((id) => ({ __typename: 'Job', id })),
-      { __typename: 'Organization', id: org.orgId },
-      { __typename: 'Organization', id: other.orgId },
+      { __typename: 'PenstockOrganization', id: org.orgId },
+      { __typename: 'PenstockOrganization', id: other.orgId },
       { __typename: 'Model', id: 'no/such' },
       { __typename: 'Job', id: 'job_unknown' },
     ];

@@ -73,7 +73,7 @@ describe('random operations with hostile values', () => {
       ws.send({ id: `${i}`, type: 'subscribe', payload: operation });
       if (kind === 'subscription') ws.send({ id: `${i}`, type: 'complete' });
     }
-    ws.send({ id: 'last', type: 'subscribe', payload: { query: '{ version { api } }' } });
+    ws.send({ id: 'last', type: 'subscribe', payload: { query: '{ penstockVersion { api } }' } });
     while ((await ws.next('next'))['id'] !== 'last');
     for (const { type, payload } of ws.messages) {
       if (type === 'error') check({}, { errors: payload as Refusal[] });

@@ -61,21 +61,21 @@ const refused: [string, () => string][] = [
     "repeats the fields of the schema's types, wherever they stand",
     () => `{ __schema { ${aliases(4, `types { ${aliases(4, 'fields { name }')} }`)} } }`,
   ],
-  ['holds 60 directives', () => `{ version { ${'api @skip(if: false) '.repeat(60)} } }`],
-  ['has over 1,000 tokens', () => `{ ${'version { api } '.repeat(260)} }`],
-  ['has over 10,000 lines', () => `{ version { api } } ${'#\r\n'.repeat(10_000)}`],
+  ['holds 60 directives', () => `{ penstockVersion { ${'api @skip(if: false) '.repeat(60)} } }`],
+  ['has over 1,000 tokens', () => `{ ${'penstockVersion { api } '.repeat(260)} }`],
+  ['has over 10,000 lines', () => `{ penstockVersion { api } } ${'#\r\n'.repeat(10_000)}`],
   [
     'has circular fragments',
-    () => '{ viewer { ...a } } fragment a on Viewer { ...b } fragment b on Viewer { ...a }',
+    () => '{ caller { ...a } } fragment a on Caller { ...b } fragment b on Caller { ...a }',
   ],
   [
     'multiplies fragments',
     () => {
       const steps = Array.from(
         { length: 14 },
-        (_, i) => `fragment f${i} on Viewer { ...f${i + 1} ...f${i + 1} }`,
+        (_, i) => `fragment f${i} on Caller { ...f${i + 1} ...f${i + 1} }`,
       );
-      return `{ viewer { ...f0 } } ${steps.join(' ')} fragment f14 on Viewer { keyId }`;
+      return `{ caller { ...f0 } } ${steps.join(' ')} fragment f14 on Caller { keyId }`;
     },
   ],
   ['has a name of 256 letters', () => `{ models { ${'x'.repeat(256)}: id } }`],
@@ -200,7 +200,7 @@ describe('faulty variables', () => {
 });
 
 describe('a GraphQL request', () => {
-  const body = JSON.stringify({ query: '{ version { api } }' });
+  const body = JSON.stringify({ query: '{ penstockVersion { api } }' });
 
   it('in a batch is 400', async () => {
     const { status, errors } = await send({ body: `[${body},${body}]` });
@@ -236,7 +236,7 @@ describe('a GraphQL request', () => {
     expect((await send({ body, headers: { 'content-encoding': 'gzip' } })).status).toBe(415);
   });
 
-  it.each(['{', '', 'null', '"x"', '{"query":1}', '{"query":"{version{api}}","variables":"x"}'])(
+  it.each(['{', '', 'null', '"x"', '{"query":1}', '{"query":"{penstockVersion{api}}","variables":"x"}'])(
     'with the body %s is 400 with a code',
     async (text) => {
       const { status, errors } = await send({ body: text });
@@ -363,9 +363,10 @@ describe('a document of several mutations under an Idempotency-Key', () => {
     } finally {
       chat.complete = complete;
     }
-    expect(failed.json.data).toBeNull();
+    expect(failed.json.data).toMatchObject({ first: { name: 'Once' }, again: null, last: null });
     expect(failed.errors).toMatchObject([
       { message: 'Generation failed', path: ['again'], locations: [{ line: 3, column: 5 }] },
+      { message: 'Generation failed', path: ['last'], locations: [{ line: 4, column: 5 }] },
     ]);
     const retried = await send({ body, headers });
     expect(retried.headers.get('idempotent-replayed')).toBeNull();

@@ -39,7 +39,7 @@ describe('a client that sends hashes first', () => {
 
   it.each([
     ['POST', { extensions: { persistedQuery } }],
-    ['POST with the document', { query: '{ version { api } }', extensions: { persistedQuery } }],
+    ['POST with the document', { query: '{ penstockVersion { api } }', extensions: { persistedQuery } }],
     ['GET', new URLSearchParams({ extensions: JSON.stringify({ persistedQuery }) })],
   ])('is told to send documents, by %s, in the word that it knows', async (_method, parts) => {
     expect(await send(parts)).toMatchObject({
@@ -82,7 +82,10 @@ describe('what a GraphQL client accepts', () => {
   ])(
     'is read with its weights, for answers and for faults of the document alike: %s',
     async (accept, type) => {
-      expect(await send({ query: '{ version { api } }' }, { accept })).toMatchObject({ status: 200, type });
+      expect(await send({ query: '{ penstockVersion { api } }' }, { accept })).toMatchObject({
+        status: 200,
+        type,
+      });
       const faulty = await send({ query: '{ nope }' }, { accept });
       expect(faulty).toMatchObject({ status: type === STRICT_TYPE ? 400 : 200, type });
     },
@@ -113,8 +116,8 @@ describe('a GraphQL request in a query string', () => {
   });
 
   it('may leave a part empty', async () => {
-    const empty = { query: '{ version { api } }', operationName: '', variables: '', extensions: '' };
-    expect(await send(search(empty))).toMatchObject({ status: 200, data: { version: {} } });
+    const empty = { query: '{ penstockVersion { api } }', operationName: '', variables: '', extensions: '' };
+    expect(await send(search(empty))).toMatchObject({ status: 200, data: { penstockVersion: {} } });
   });
 
   it('is none of a POST: a body that is null is 400, whatever its address says', async () => {

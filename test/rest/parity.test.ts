@@ -20,10 +20,10 @@ function operationOf({ document, operation: written }: (typeof FACES)[number]['r
 
 /** GraphQL operations that REST has no endpoint for, and why. */
 const GRAPHQL_ONLY = new Set([
-  'query viewer',
-  'query organization',
-  'query storage',
-  'query version',
+  'query caller',
+  'query penstockOrganization',
+  'query penstockStorage',
+  'query penstockVersion',
   'query estimate',
   'query responses',
   'mutation startResponse',
@@ -39,13 +39,13 @@ const GRAPHQL_ONLY = new Set([
   'mutation createBudget',
   'mutation updateBudget',
   'mutation deleteBudget',
-  'query members',
-  'mutation addMember',
-  'mutation changeMemberRole',
-  'mutation removeMember',
-  'mutation createSignInLink',
-  'mutation changePassword',
-  'mutation cancelSubscription',
+  'query penstockMembers',
+  'mutation addPenstockMember',
+  'mutation changePenstockMemberRole',
+  'mutation removePenstockMember',
+  'mutation createPenstockSignInLink',
+  'mutation changePenstockPassword',
+  'mutation cancelPenstockPlan',
   'query _entities',
   'query _service',
   'subscription jobUpdates',
@@ -376,7 +376,7 @@ describe('the same call by REST and by GraphQL', () => {
     const { id } = made.body;
     const rest = await server.rest('GET', `/jobs/${id}?poll=true`, { key: org.key });
     const fields = `id orgId userId tool status progress inputParams outputData estimatedCredits actualCredits errorMessage
-      createdAt startedAt completedAt model modelTier`;
+      createdAt startedAt completedAt model: modelId modelTier`;
     const graphql = await server.graphql<{ job: object; jobs: { nodes: object[] } }>(
       `{ job(id: "${id}") { ${fields} } jobs(first: 1) { nodes { ${fields} } } }`,
       { key: org.key },

@@ -22,7 +22,7 @@ const LEAVES: Record<string, unknown> = {
   SafeInt: 5,
   Float: 1.5,
   Boolean: true,
-  DateTimeISO: new Date(86_400_000),
+  DateTime: new Date(86_400_000),
   JSON: { a: [1, null, { b: 'c' }] },
 };
 

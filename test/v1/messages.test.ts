@@ -347,14 +347,14 @@ describe('a refusal', () => {
 });
 
 it('is there over GraphQL too', async () => {
-  const query = `mutation ($input: MessageInput!) { createMessage(input: $input) { id model text stopReason usage { inputTokens outputTokens creditsUsed } } }`;
+  const query = `mutation ($input: ModelMessageInput!) { createModelMessage(input: $input) { id model text stopReason usage { inputTokens outputTokens creditsUsed } } }`;
   const { model: id, messages, max_tokens: maxTokens } = asked();
   const { data } = await server.graphql(query, {
     key: org.key,
     variables: { input: { model: id, messages, maxTokens } },
   });
   expect(data).toMatchObject({
-    createMessage: { model, stopReason: 'end_turn', usage: { outputTokens: 12, creditsUsed: 1 } },
+    createModelMessage: { model, stopReason: 'end_turn', usage: { outputTokens: 12, creditsUsed: 1 } },
   });
 });
 

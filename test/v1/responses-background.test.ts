@@ -103,7 +103,7 @@ describe('a response in the background', () => {
   });
 
   it('is one for each key of a caller, and its events come over GraphQL too', async () => {
-    const document = `mutation ($input: ResponseInput!, $key: String) {
+    const document = `mutation ($input: ModelResponseInput!, $key: String) {
       startResponse(input: $input, idempotencyKey: $key) { id status } }`;
     const start = async (input: object, key: string) =>
       await setup.server.graphql<{ startResponse: { id: string } }>(document, {

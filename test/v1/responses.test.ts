@@ -169,7 +169,7 @@ describe('a response, as the official client asks for it', () => {
     const { data } = await server.graphql<{
       createResponse: { id: string; status: string; outputText: string };
     }>(
-      `mutation ($input: ResponseInput!) { createResponse(input: $input) { id status outputText usage { creditsUsed } } }`,
+      `mutation ($input: ModelResponseInput!) { createResponse(input: $input) { id status outputText usage { creditsUsed } } }`,
       { key, variables: { input: { model, input } } },
     );
     expect(data?.createResponse).toMatchObject({ status: 'completed', usage: { creditsUsed: 1 } });
@@ -267,10 +267,13 @@ describe('a stored response', () => {
   it('counts as storage until it is deleted', async () => {
     const { key: own } = await server.createOrg({ plan: 'business_monthly' });
     const used = async (): Promise<number> => {
-      const { data } = await server.graphql<{ storage: { usedBytes: number } }>('{ storage { usedBytes } }', {
-        key: own,
-      });
-      return data!.storage.usedBytes;
+      const { data } = await server.graphql<{ penstockStorage: { usedBytes: number } }>(
+        '{ penstockStorage { usedBytes } }',
+        {
+          key: own,
+        },
+      );
+      return data!.penstockStorage.usedBytes;
     };
     expect(await used()).toBe(0);
     const made = await clientOf(own).responses.create({ model, input });

@@ -189,13 +189,13 @@ describe('operations', () => {
     ['100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000)],
   ])('variables with %s end their operation with a 400, and the connection goes on', async (_what, value) => {
     const ws = await ready();
-    const query = 'query ($v: JSON) { version { api } }';
+    const query = 'query ($v: JSON) { penstockVersion { api } }';
     ws.send(`{"id":"1","type":"subscribe","payload":{"query":"${query}","variables":{"v":${value}}}}`);
     expect(await ws.next('error')).toMatchObject({
       id: '1',
       payload: [{ extensions: { code: 'invalid_request', httpStatus: 400 } }],
     });
-    ws.send(subscribe('2', '{ version { api } }'));
+    ws.send(subscribe('2', '{ penstockVersion { api } }'));
     expect(await ws.next('complete')).toMatchObject({ id: '2' });
     ws.socket.close();
   });
@@ -240,7 +240,7 @@ describe('operations', () => {
     await sleep(200);
     ws.send({ id: '1', type: 'complete' });
     ws.send(subscribe('1', 'subscription { jobUpdates { sequence } }'));
-    ws.send(subscribe('2', '{ version { api } }'));
+    ws.send(subscribe('2', '{ penstockVersion { api } }'));
     await ws.next('complete');
     await server.rest('DELETE', `/jobs/${made.body.id}`, { key });
     expect(await ws.next('next')).toMatchObject({ id: '1', payload: { data: { jobUpdates: {} } } });

@@ -152,7 +152,7 @@ export const responseRoutes: Route[] = [
     operationId: 'listResponseInputItems',
     tag: 'Responses',
     summary: 'List the items that a response was made of',
-    document: `query ($id: ID!, $limit: Int, $after: ID, $order: String) {
+    document: `query ($id: ID!, $limit: Int, $after: ID, $order: ItemOrder) {
       body: responseInputItems(id: $id, first: $limit, after: $after, order: $order) { items hasMore }
     }`,
     parameters: {

@@ -21,7 +21,7 @@ const SCALARS: Record<string, JsonSchema> = {
   Boolean: { type: 'boolean' },
   BudgetAmount: { type: ['string', 'number'] },
   Decimal: { type: 'string' },
-  DateTimeISO: { type: 'string', format: 'date-time' },
+  DateTime: { type: 'string', format: 'date-time' },
   JSON: {},
 };
 

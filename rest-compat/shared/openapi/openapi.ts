@@ -1,5 +1,6 @@
 import { isNonNullType } from 'graphql';
 import type { GraphQLSchema } from 'graphql';
+import { getNullableType, GraphQLNonNull } from 'graphql';
 import type { Operation } from '../compile.js';
 import type { Endpoint } from '../mount.js';
 import { BODY_VARIABLE, mountRoute } from '../mount.js';
@@ -130,7 +131,9 @@ function refer(value: unknown, names: Map<string, string>, own?: string): JsonSc
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, refer(item, names)]));
 }
 
-const schemaOf = ({ field, selection }: Operation): JsonSchema => outputSchema(field.type, selection);
+/** Where a root field is null in GraphQL, REST answers with an error. */
+const schemaOf = ({ field, selection }: Operation): JsonSchema =>
+  outputSchema(new GraphQLNonNull(getNullableType(field.type)), selection);
 
 function chunkSchema({ describeEvent }: Route, stream: Operation): JsonSchema {
   const whole = withOptional(schemaOf(stream), [...CHUNK_OPTIONAL, 'sequence']);

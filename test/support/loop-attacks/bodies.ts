@@ -147,7 +147,7 @@ const headAttacks = (): Attack[] => [
   {
     field: 'headers',
     form: 'cookies of 30 KB',
-    send: head(() => `GET /graphql?query={version{api}} HTTP/1.1\ncookie: ${'a=b; '.repeat(6000)}`),
+    send: head(() => `GET /graphql?query={penstockVersion{api}} HTTP/1.1\ncookie: ${'a=b; '.repeat(6000)}`),
   },
   ...['x-client-name', 'x-service-client', 'user-agent', 'traceparent', 'accept-language', 'origin'].map(
     (name) => ({
@@ -179,7 +179,9 @@ const headAttacks = (): Attack[] => [
   {
     field: 'address',
     form: 'variables of 10,000 lists',
-    send: head(() => `GET /graphql?query={version{api}}&variables={"a":[${'[],'.repeat(9_000)}1]} HTTP/1.1`),
+    send: head(
+      () => `GET /graphql?query={penstockVersion{api}}&variables={"a":[${'[],'.repeat(9_000)}1]} HTTP/1.1`,
+    ),
   },
 ];
 

@@ -94,17 +94,23 @@ const documents = (): Attack[] =>
     [
       [
         '10,000 fragments',
-        () => `{ ...f0 } ${listed(10_000, (at) => `fragment f${at} on Query { version { api } }`)}`,
+        () => `{ ...f0 } ${listed(10_000, (at) => `fragment f${at} on Query { penstockVersion { api } }`)}`,
       ],
-      ['10,000 aliases', () => `{ ${listed(10_000, (at) => `a${at}: version { api }`)} }`],
-      ['480 aliases', () => `{ ${listed(300, (at) => `a${at}: version { api }`)} }`],
+      ['10,000 aliases', () => `{ ${listed(10_000, (at) => `a${at}: penstockVersion { api }`)} }`],
+      ['480 aliases', () => `{ ${listed(300, (at) => `a${at}: penstockVersion { api }`)} }`],
       ['10,000 directives', () => `{ version ${'@include(if: true) '.repeat(10_000)} { api } }`],
       ['190 unknown directives', () => `{ version ${listed(450, (at) => `@a${at}`)} { api } }`],
-      ['10,000 variables', () => `query (${listed(10_000, (at) => `$v${at}: Int`)}) { version { api } }`],
-      ['300 unused variables', () => `query (${listed(240, (at) => `$v${at}: Int`)}) { version { api } }`],
-      ['300 variables of one name', () => `query (${'$v: Int '.repeat(240)}) { version { api } }`],
-      ['10,000 operations', () => listed(10_000, (at) => `query q${at} { version { api } }`)],
-      ['190 operations', () => listed(190, (at) => `query q${at} { version { api } }`)],
+      [
+        '10,000 variables',
+        () => `query (${listed(10_000, (at) => `$v${at}: Int`)}) { penstockVersion { api } }`,
+      ],
+      [
+        '300 unused variables',
+        () => `query (${listed(240, (at) => `$v${at}: Int`)}) { penstockVersion { api } }`,
+      ],
+      ['300 variables of one name', () => `query (${'$v: Int '.repeat(240)}) { penstockVersion { api } }`],
+      ['10,000 operations', () => listed(10_000, (at) => `query q${at} { penstockVersion { api } }`)],
+      ['190 operations', () => listed(190, (at) => `query q${at} { penstockVersion { api } }`)],
       [
         'a literal of 10,000 lists',
         () => `{ jobs(first: ${'['.repeat(10_000)}1${']'.repeat(10_000)}) { nodes { id } } }`,
@@ -115,7 +121,7 @@ const documents = (): Attack[] =>
       ],
       [
         'a type of 480 lists',
-        () => `query ($v: ${'['.repeat(480)}Int${']'.repeat(480)}) { version { api } }`,
+        () => `query ($v: ${'['.repeat(480)}Int${']'.repeat(480)}) { penstockVersion { api } }`,
       ],
       [
         'a text of 900 KB',
@@ -237,12 +243,12 @@ const largeVariables = (): Attack[] =>
       ],
       [
         '900,000 ids',
-        'query ($ids: [ID!]) { version { api } }',
+        'query ($ids: [ID!]) { penstockVersion { api } }',
         () => ({ ids: Array.from({ length: 900_000 }, (_, at) => at) }),
       ],
       [
         '900,000 faults',
-        'query ($n: [Int!]) { version { api } }',
+        'query ($n: [Int!]) { penstockVersion { api } }',
         () => ({ n: Array.from({ length: 900_000 }, () => 'a') }),
       ],
     ] as const
