@@ -48,7 +48,7 @@ function admissionOf(job: JobBody, keyId: string): string[] {
   } as Principal;
   const request = { principal, requestId: 'bench', client, keyWindow: true };
   const key = keyRule({ rate: RATE } as Plan);
-  return encode(gather([{ request, key, endpoint: null, own: null, allowance: '{}' }]), 'bench');
+  return encode(gather([{ request, key, endpoint: null, own: null, allowance: '{}', cost: null }]), 'bench');
 }
 
 async function startRaw(

@@ -1,4 +1,4 @@
-/** Reservations on one hot bucket (bench/reservations.ts), as a process of its own. */
+/** Reservations and calls on one hot bucket (bench/reservations.ts, bench/budgets.process.ts), each as a process of its own. */
 import { join } from 'node:path';
 import type { Places } from './contenders.js';
 import { run } from './processes.js';
@@ -17,5 +17,16 @@ export async function benchReservations(places: Places): Promise<Verdict[]> {
       15,
       'at least',
     ),
+  ];
+}
+
+/** What four budgets add to a call, by the ratio that the last line has. */
+export async function benchBudgets(places: Places): Promise<Verdict[]> {
+  const output = await run([join(places.programs, 'budgets.process.js')]);
+  const lines = output.trim().split('\n');
+  const { ratio } = JSON.parse(lines.pop() ?? '{}') as { ratio: number };
+  console.log(`\nCalls under four budgets\n${lines.map((line) => `  ${line}`).join('\n')}`);
+  return [
+    verdict('a call under four budgets, 32 callers / the same without budgets', ratio, 1.15, 'at most'),
   ];
 }

@@ -1,8 +1,8 @@
 /**
  * The comparison: what Penstock's work costs beside bare programs and peers, on this machine, in one run. Figures are CPU from the operating system,
  * rates and latencies; the targets are ratios wherever they can be, so that they hold on any machine. Some ten minutes; `--quick` takes
- * three. Names of parts (`chat documents reservations durable agents jobs subscriptions webhooks outbox idle neighbours`) run those alone. `usage` runs only by
- * its name; `--records=<number>` gives it fewer than ten million.
+ * three. Names of parts (`chat documents reservations budgets durable agents jobs subscriptions webhooks outbox idle neighbours`) run those alone. `usage` runs
+ * only by its name; `--records=<number>` gives it fewer than ten million.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ import { benchNeighbours } from './neighbours.js';
 import { stopAll } from './processes.js';
 import { printVerdicts, type Verdict } from './report.js';
 import { benchIdle, benchJobs, benchOutbox, benchWebhooks } from './events.js';
-import { benchReservations } from './reserve.js';
+import { benchBudgets, benchReservations } from './reserve.js';
 import { benchSubscriptions } from './subscriptions.js';
 import { benchUsage } from './usage.js';
 
@@ -53,6 +53,7 @@ async function calls(places: Places, wants: (part: string) => boolean, fsync: nu
 
 const PARTS: Record<string, (places: Places) => Promise<Verdict[]>> = {
   reservations: benchReservations,
+  budgets: benchBudgets,
   durable: (places) => benchDurable(places, effort),
   agents: benchAgents,
   jobs: (places) => benchJobs(places, quick ? 1 : 3, quick ? 2_000 : 5_000),

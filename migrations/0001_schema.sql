@@ -37,6 +37,9 @@
 \ir current/metering/processes.sql
 \ir current/metering/balance_figures.sql
 \ir current/metering/admission_types.sql
+\ir current/metering/budget_types.sql
+\ir current/metering/budget_reserve.sql
+\ir current/metering/budget_settle.sql
 \ir current/metering/settlement_types.sql
 \ir current/metering/balance_events.sql
 \ir current/metering/ledger_numbers.sql

@@ -6,6 +6,15 @@ CREATE TYPE admission_caller AS (
   version bigint,
   ended boolean\n);
 
+CREATE TYPE admission_counter AS (
+  org integer,
+  budget text,
+  subject text,
+  period text,
+  amount integer,
+  cap bigint,
+  wanted bigint\n);
+
 CREATE TYPE admission_org AS (
   id text,
   version bigint,
@@ -27,7 +36,8 @@ CREATE TYPE admission_profile AS (
   client_name text,
   user_agent text,
   end_user text,
-  tags text[]\n);
+  tags text[],
+  counters integer[]\n);
 
 CREATE TYPE admission_request AS (
   profile integer,
@@ -39,7 +49,9 @@ CREATE TYPE admission_request AS (
   prompt bigint,
   max bigint,
   credits bigint,
-  tokens bigint\n);
+  tokens bigint,
+  nano bigint,
+  nano_prompt bigint\n);
 
 CREATE TYPE admission_window AS (
   key_id text,
@@ -49,6 +61,13 @@ CREATE TYPE admission_window AS (
   stamps integer,
   length_us bigint,
   wanted integer\n);
+
+CREATE TYPE budget_ending AS (
+  counters bigint[],
+  held bigint[],
+  held_nano bigint,
+  spent bigint[],
+  spent_nano bigint\n);
 
 CREATE TYPE settlement_ending AS (
   operation_id text,
@@ -1152,7 +1171,7 @@ CREATE POLICY webhooks_tenant ON webhooks FOR ALL TO penstock_tenant USING ((org
 GRANT DELETE, INSERT, SELECT, UPDATE ON webhooks TO penstock_system;
 GRANT DELETE, INSERT, SELECT, UPDATE ON webhooks TO penstock_tenant;
 
-CREATE OR REPLACE FUNCTION public.penstock_admit(p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[], p_profiles admission_profile[], p_requests admission_request[])
+CREATE OR REPLACE FUNCTION public.penstock_admit(p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[], p_counters admission_counter[], p_profiles admission_profile[], p_requests admission_request[])
  RETURNS text
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -1162,6 +1181,10 @@ DECLARE
   answer text := '';
   org_period timestamptz[] := '{}';
   began timestamptz;
+  f admission_profile;
+  counter_ids bigint[];
+  -- By profile: its counters' ids as an array, as text. Empty where the batch has none.
+  profile_counters text[] := '{}';
   c admission_caller;
   w admission_window;
   o admission_org;
@@ -1209,25 +1232,33 @@ BEGIN
       END IF;
       org_period := org_period || began;
     END LOOP;
+    IF cardinality(p_counters) > 0 THEN
+      counter_ids := penstock_budget_reserve(p_counters);
+      FOREACH f IN ARRAY p_profiles LOOP
+        profile_counters := profile_counters || CASE WHEN f.counters IS NOT NULL THEN
+          ARRAY(SELECT counter_ids[k] FROM unnest(f.counters) k)::text END;
+      END LOOP;
+    END IF;
     IF cardinality(p_orgs) > 0 THEN
       INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
-        job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent)
+        job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent, reserved_nano, counters)
       SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
         profile.kind, 'reserved', org_period[profile.org],
         COALESCE(profile.fixed, penstock_token_vector(request.credits, request.tokens)),
         profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
-        profile.user_agent, profile.end_user, profile.tags, request.parent
+        profile.user_agent, profile.end_user, profile.tags, request.parent, request.nano,
+        profile_counters[profile.ordinality]::bigint[]
       FROM unnest(p_profiles) WITH ORDINALITY profile
       JOIN unnest(p_requests) request ON request.profile = profile.ordinality
       WHERE request.operation_id IS NOT NULL;
     END IF;
   EXCEPTION WHEN SQLSTATE 'PM001' OR unique_violation THEN
-    RETURN penstock_admit_each(p_holder, p_callers, p_windows, p_orgs, p_profiles, p_requests)::text;
+    RETURN penstock_admit_each(p_holder, p_callers, p_windows, p_orgs, p_counters, p_profiles, p_requests)::text;
   END;
   RETURN '{"w":[' || answer || ']}';
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_admit_each(p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[], p_profiles admission_profile[], p_requests admission_request[])
+CREATE OR REPLACE FUNCTION public.penstock_admit_each(p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[], p_counters admission_counter[], p_profiles admission_profile[], p_requests admission_request[])
  RETURNS json
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -1266,6 +1297,17 @@ DECLARE
   short_bucket int[] := codes;
   short_left bigint[] := given_credits;
   known jsonb := '{}';
+  moment CONSTANT timestamptz := clock_timestamp();
+  -- By counter: its id (null where it is not made yet), what is left (null where nothing is refused), what the batch reserves
+  -- (null: nothing).
+  counter_ids bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_counters)]);
+  rooms bigint[] := counter_ids;
+  taken bigint[] := counter_ids;
+  given_nano bigint[] := array_fill(NULL::bigint, ARRAY[size]);
+  exceeded jsonb := '{}';
+  wants bigint[];
+  counter int;
+  nano bigint;
   seen text[] := '{}';
   state int;
   x int;
@@ -1312,6 +1354,16 @@ BEGIN
       org_reserved := org_reserved || penstock_zeros();
     END IF;
   END LOOP;
+
+  IF cardinality(p_counters) > 0 THEN
+    FOR i IN 1 .. cardinality(p_counters) LOOP
+      rooms[i] := (p_counters[i]).cap;
+    END LOOP;
+    FOR r IN SELECT * FROM penstock_budget_rooms(p_counters, moment) LOOP
+      counter_ids[r.nth] := r.id;
+      rooms[r.nth] := r.room;
+    END LOOP;
+  END IF;
 
   FOR i IN 1 .. size LOOP
     q := p_requests[i];
@@ -1374,13 +1426,8 @@ BEGIN
           CONTINUE;
         END IF;
       END IF;
-      given_credits[i] := need;
-      covered[i] := cover;
-      given_tokens[i] := cover * f.multiplier;
-      avail[base + 1] := have - need;
-      avail[base + 2] := avail[base + 2] - given_tokens[i];
-      org_reserved[base + 1] := org_reserved[base + 1] + need;
-      org_reserved[base + 2] := org_reserved[base + 2] + given_tokens[i];
+      wants := penstock_token_vector(need, cover * f.multiplier);
+      nano := penstock_budget_nano(q, cover);
     ELSE
       FOREACH bucket IN ARRAY f.buckets LOOP
         IF f.fixed[bucket] > greatest(0, avail[base + bucket]) AND bucket <> 2 THEN
@@ -1391,20 +1438,52 @@ BEGIN
         END IF;
       END LOOP;
       CONTINUE WHEN codes[i] = 5;
-      FOR k IN 1 .. width LOOP
-        avail[base + k] := avail[base + k] - f.fixed[k];
-        org_reserved[base + k] := org_reserved[base + k] + f.fixed[k];
-      END LOOP;
+      wants := f.fixed;
+      nano := q.nano;
     END IF;
+    IF f.counters IS NOT NULL THEN
+      FOREACH counter IN ARRAY f.counters LOOP
+        IF rooms[counter] IS NOT NULL AND penstock_budget_part((p_counters[counter]).amount, wants, nano) > greatest(0, rooms[counter]) THEN
+          codes[i] := 7;
+          exceeded := exceeded || jsonb_build_object(i - 1, jsonb_build_array(counter, greatest(0, rooms[counter])::text));
+          EXIT;
+        END IF;
+      END LOOP;
+      CONTINUE WHEN codes[i] = 7;
+      FOREACH counter IN ARRAY f.counters LOOP
+        taken[counter] := COALESCE(taken[counter], 0) + penstock_budget_part((p_counters[counter]).amount, wants, nano);
+        rooms[counter] := rooms[counter] - penstock_budget_part((p_counters[counter]).amount, wants, nano);
+      END LOOP;
+      given_nano[i] := nano;
+    END IF;
+    IF f.multiplier > 0 THEN
+      given_credits[i] := need;
+      covered[i] := cover;
+      given_tokens[i] := cover * f.multiplier;
+    END IF;
+    FOR k IN 1 .. CASE WHEN f.multiplier > 0 THEN 2 ELSE width END LOOP
+      avail[base + k] := avail[base + k] - wants[k];
+      org_reserved[base + k] := org_reserved[base + k] + wants[k];
+    END LOOP;
   END LOOP;
 
+  FOR i IN 1 .. cardinality(p_counters) LOOP
+    CONTINUE WHEN taken[i] IS NULL;
+    IF counter_ids[i] IS NULL THEN
+      counter_ids[i] := penstock_budget_open(p_counters[i], moment, taken[i]);
+    ELSE
+      UPDATE budget_counters t SET reserved = t.reserved + taken[i] WHERE t.id = counter_ids[i];
+    END IF;
+  END LOOP;
   INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
-      job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent)
+      job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent,
+      reserved_nano, counters)
     SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
       profile.kind, 'reserved', org_period[profile.org],
       COALESCE(profile.fixed, penstock_token_vector(given_credits[request.ordinality], given_tokens[request.ordinality])),
       profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
-      profile.user_agent, profile.end_user, profile.tags, request.parent
+      profile.user_agent, profile.end_user, profile.tags, request.parent, given_nano[request.ordinality],
+      CASE WHEN profile.counters IS NOT NULL THEN ARRAY(SELECT counter_ids[k] FROM unnest(profile.counters) k WHERE counter_ids[k] IS NOT NULL) END
     FROM unnest(p_profiles) WITH ORDINALITY profile
     JOIN unnest(p_requests) WITH ORDINALITY request ON request.profile = profile.ordinality
     WHERE request.operation_id IS NOT NULL AND codes[request.ordinality] = 0;
@@ -1424,7 +1503,7 @@ BEGIN
     END IF;
   END LOOP;
   RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'z', left_z, 'g', given_credits, 'e', covered, 'b', short_bucket, 'm', short_left,
-    't', w_gains, 'n', w_now, 'd', known);
+    't', w_gains, 'n', w_now, 'd', known, 'o', exceeded);
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_answer_bytes(k idempotency_keys)
@@ -1639,6 +1718,16 @@ BEGIN
   RETURN b;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_bound_in_usd(p_op text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT EXISTS (SELECT 1 FROM usage_ledger l CROSS JOIN LATERAL unnest(l.counters) k (id)
+    JOIN budget_counters c ON c.id = k.id JOIN budgets b ON b.id = c.budget_id
+    WHERE l.operation_id = p_op AND c.amount = 0 AND b.hard)
+$function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_bucket_names()
  RETURNS text[]
  LANGUAGE sql
@@ -1651,7 +1740,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.penstock_budget_end(p_period text, p_at timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE sql
- IMMUTABLE
+ STABLE
 AS $function$
   SELECT CASE WHEN p_period <> 'total'
     THEN (date_trunc(p_period, p_at AT TIME ZONE 'UTC') + ('1 ' || p_period)::interval) AT TIME ZONE 'UTC' END
@@ -1665,6 +1754,23 @@ AS $function$
   SELECT min(penstock_budget_mark(p_cap, t)) FROM unnest(p_thresholds) t WHERE t <> ALL (p_fired)
 $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_budget_forget(p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  forgotten int;
+BEGIN
+  DELETE FROM budget_counters c USING (
+      SELECT t.id FROM budget_counters t LEFT JOIN budgets b ON b.id = t.budget_id
+        WHERE t.period_start < date_trunc('day', clock_timestamp(), 'UTC') AND t.reserved = 0
+          AND (b.id IS NULL OR t.period_start < penstock_budget_start(b.period, clock_timestamp()))
+        ORDER BY t.id LIMIT p_limit FOR UPDATE OF t SKIP LOCKED) old
+    WHERE c.id = old.id;
+  GET DIAGNOSTICS forgotten = ROW_COUNT;
+  RETURN forgotten;
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_budget_mark(p_cap bigint, p_threshold integer)
  RETURNS bigint
  LANGUAGE sql
@@ -1673,13 +1779,171 @@ AS $function$
   SELECT greatest(1, ceil(p_cap * p_threshold::numeric / 10000))::bigint
 $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_budget_start(p_period text, p_at timestamp with time zone)
- RETURNS timestamp with time zone
+CREATE OR REPLACE FUNCTION public.penstock_budget_nano(q admission_request, p_covered bigint)
+ RETURNS bigint
  LANGUAGE sql
  IMMUTABLE
 AS $function$
+  SELECT CASE WHEN p_covered >= q.prompt + q.max OR q.max <= 0 THEN q.nano
+    ELSE q.nano_prompt + ceil((q.nano - q.nano_prompt)::numeric * greatest(0, p_covered - q.prompt) / q.max)::bigint END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_open(c admission_counter, p_at timestamp with time zone, p_reserved bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  made bigint;
+BEGIN
+  INSERT INTO budget_counters AS t (budget_id, subject, period_start, org_id, amount, reserved, fires_at)
+    SELECT b.id, c.subject, penstock_budget_start(b.period, p_at), b.org_id, c.amount, p_reserved,
+      penstock_budget_fires_at(b.cap, b.thresholds, '{}')
+    FROM budgets b WHERE b.id = c.budget
+    ON CONFLICT (budget_id, period_start, subject) DO UPDATE SET reserved = t.reserved + excluded.reserved
+    RETURNING t.id INTO made;
+  RETURN made;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_part(p_amount integer, p_buckets bigint[], p_nano bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT COALESCE(CASE p_amount WHEN 0 THEN p_nano ELSE p_buckets[p_amount] END, 0)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_reserve(p_counters admission_counter[])
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+DECLARE
+  moment CONSTANT timestamptz := clock_timestamp();
+  ids bigint[];
+  places int[];
+  written bigint[];
+  c admission_counter;
+BEGIN
+  WITH v AS MATERIALIZED (
+      SELECT t.id, v.cap, v.wanted, v.nth FROM unnest(p_counters) WITH ORDINALITY v (org, budget, subject, period, amount, cap, wanted, nth)
+        JOIN budget_counters t ON t.budget_id = v.budget AND t.subject = v.subject AND t.period_start = penstock_budget_start(v.period, moment)
+        ORDER BY t.id),
+    u AS (
+      UPDATE budget_counters t SET reserved = t.reserved + v.wanted FROM v
+        WHERE t.id = v.id AND (v.cap IS NULL OR v.wanted = 0 OR t.spent + t.reserved + v.wanted <= v.cap)
+        RETURNING t.id, v.nth)
+    SELECT array_agg(u.id ORDER BY u.nth), array_agg(u.nth) INTO ids, places FROM u;
+  IF cardinality(ids) = cardinality(p_counters) THEN
+    RETURN ids;
+  END IF;
+  -- What was not written has no room, or is not made yet: then it is made now.
+  written := COALESCE(ids, '{}');
+  ids := '{}';
+  FOR i IN 1 .. cardinality(p_counters) LOOP
+    IF i = ANY (places) THEN
+      ids := ids || written[1];
+      written := written[2:];
+      CONTINUE;
+    END IF;
+    c := p_counters[i];
+    IF c.cap < c.wanted OR EXISTS (SELECT 1 FROM budget_counters t
+        WHERE t.budget_id = c.budget AND t.subject = c.subject AND t.period_start = penstock_budget_start(c.period, moment)) THEN
+      RAISE EXCEPTION SQLSTATE 'PM001';
+    END IF;
+    ids := ids || penstock_budget_open(c, moment, c.wanted);
+  END LOOP;
+  IF array_position(ids, NULL) IS NOT NULL THEN
+    RAISE EXCEPTION SQLSTATE 'PM001';
+  END IF;
+  RETURN ids;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_restore(p_counters jsonb)
+ RETURNS bigint[]
+ LANGUAGE sql
+AS $function$
+  SELECT array_agg(o.id) FROM jsonb_to_recordset(CASE jsonb_typeof(p_counters) WHEN 'array' THEN p_counters ELSE '[]' END)
+      c (budget text, subject text, amount int),
+    LATERAL penstock_budget_open(ROW(0, c.budget, c.subject, NULL, c.amount, NULL, 0)::admission_counter, clock_timestamp(), 0) o (id)
+    WHERE o.id IS NOT NULL
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_rooms(p_counters admission_counter[], p_at timestamp with time zone)
+ RETURNS TABLE(nth integer, id bigint, room bigint)
+ LANGUAGE sql
+AS $function$
+  SELECT v.nth::int, t.id, v.cap - t.spent - t.reserved
+    FROM unnest(p_counters) WITH ORDINALITY v (org, budget, subject, period, amount, cap, wanted, nth)
+    JOIN budget_counters t ON t.budget_id = v.budget AND t.subject = v.subject AND t.period_start = penstock_budget_start(v.period, p_at)
+    ORDER BY t.id FOR UPDATE OF t
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_settle(p_endings budget_ending[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+DECLARE
+  written int;
+  due bigint[];
+BEGIN
+  WITH n AS MATERIALIZED (
+      SELECT c.id, sum(penstock_budget_part(c.amount, e.held, e.held_nano))::bigint AS held,
+          sum(penstock_budget_part(c.amount, e.spent, e.spent_nano))::bigint AS spent
+        FROM unnest(p_endings) e CROSS JOIN LATERAL unnest(e.counters) k (id) JOIN budget_counters c ON c.id = k.id
+        GROUP BY c.id ORDER BY c.id),
+    u AS (
+      UPDATE budget_counters c SET spent = greatest(0, c.spent + n.spent), reserved = c.reserved - n.held FROM n
+        WHERE c.id = n.id RETURNING c.id, c.spent >= c.fires_at AS fires)
+    SELECT count(*), array_agg(u.id ORDER BY u.id) FILTER (WHERE u.fires) INTO written, due FROM u;
+  IF due IS NOT NULL THEN
+    PERFORM penstock_budget_tell(id) FROM unnest(due) id;
+  END IF;
+  RETURN written;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_shown(p_unit text, p_amount bigint)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT CASE p_unit WHEN 'usd' THEN to_jsonb(trim_scale(p_amount / 1000000000.0)::text) ELSE to_jsonb(trim_scale(p_amount / 100.0)) END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_start(p_period text, p_at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
   SELECT CASE WHEN p_period = 'total' THEN 'epoch'::timestamptz ELSE date_trunc(p_period, p_at, 'UTC') END
 $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_budget_tell(p_counter bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  c budget_counters;
+  b budgets;
+  part int;
+  data jsonb;
+BEGIN
+  SELECT * INTO STRICT c FROM budget_counters t WHERE t.id = p_counter;
+  SELECT * INTO b FROM budgets t WHERE t.id = c.budget_id;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  FOR part IN SELECT t FROM unnest(b.thresholds) t WHERE t <> ALL (c.fired) AND c.spent >= penstock_budget_mark(b.cap, t) ORDER BY t LOOP
+    c.fired := c.fired || part;
+    data := jsonb_build_object('budgetId', b.id, 'name', b.name, 'scope', b.scope, 'subject', NULLIF(c.subject, ''),
+      'percent', trim_scale(part / 100.0), 'spent', penstock_budget_shown(b.unit, c.spent), 'limit', penstock_budget_shown(b.unit, b.cap),
+      'unit', b.unit);
+    PERFORM penstock_emit('events', b.org_id, penstock_event('budget.threshold', b.org_id, data));
+  END LOOP;
+  UPDATE budget_counters t SET fired = c.fired, fires_at = penstock_budget_fires_at(b.cap, b.thresholds, c.fired) WHERE t.id = c.id;
+END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_carry(b balances)
  RETURNS bigint[]
@@ -2491,11 +2755,12 @@ BEGIN
   b := penstock_balance_open(p_fallback ->> 'org', (p_fallback ->> 'version')::bigint,
     ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(p_fallback -> 'allowance') WITH ORDINALITY a (value, nth) ORDER BY nth));
   INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id, job_id,
-      run_id, service_client, client_name, user_agent, end_user, tags, parent, restored)
+      run_id, service_client, client_name, user_agent, end_user, tags, parent, restored, counters)
     VALUES (p_op, p_fallback ->> 'org', p_fallback ->> 'key', p_fallback ->> 'user', p_fallback ->> 'kind', 'reserved',
       b.period_start, penstock_zeros(), p_fallback ->> 'model', p_fallback ->> 'request', p_fallback ->> 'job',
       p_fallback ->> 'run', p_fallback ->> 'serviceClient', p_fallback ->> 'clientName', p_fallback ->> 'userAgent',
-      p_fallback ->> 'endUser', ARRAY(SELECT jsonb_array_elements_text(p_fallback -> 'tags')), p_fallback ->> 'parent', true)
+      p_fallback ->> 'endUser', ARRAY(SELECT jsonb_array_elements_text(p_fallback -> 'tags')), p_fallback ->> 'parent', true,
+      penstock_budget_restore(p_fallback -> 'budgets'))
     ON CONFLICT DO NOTHING;
 END $function$;
 
@@ -3212,6 +3477,8 @@ DECLARE
   -- Of those that end now, in the order of `p_endings`.
   ended_number bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_endings)]);
   ended_charged text[] := array_fill(NULL::text, ARRAY[cardinality(p_endings)]);
+  -- Those of them that budgets count.
+  counted budget_ending[] := '{}';
   want bigint;
   had bigint;
   room bigint;
@@ -3223,7 +3490,7 @@ BEGIN
   PERFORM penstock_ledger_restore(e.operation_id, e.fallback) FROM unnest(p_endings) e WHERE e.fallback IS NOT NULL
     ORDER BY e.operation_id COLLATE "C";
   FOR r IN
-    SELECT e.*, e.operation_id AS op, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved,
+    SELECT e.*, e.operation_id AS op, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.counters, l.reserved_nano,
       0 = ALL (l.reserved[3:]) AND COALESCE(0 = ALL (e.amounts[3:]), true) AS only_tokens
     FROM unnest(p_endings) WITH ORDINALITY e JOIN usage_ledger l ON l.operation_id = e.operation_id
     ORDER BY l.org_id COLLATE "C", l.period_start, e.operation_id, e.ordinality FOR UPDATE OF l
@@ -3276,6 +3543,10 @@ BEGIN
     items[r.i] := '[1,' || cardinality(shown) || ',' || charged_text || ']';
     last_op := r.op;
     ends := ends + 1;
+    IF r.counters IS NOT NULL THEN
+      counted := counted || ROW(r.counters, CASE WHEN r.state = 'reserved' THEN r.reserved END,
+        CASE WHEN r.state = 'reserved' THEN r.reserved_nano END, charged, r.cost_nano)::budget_ending;
+    END IF;
     IF r.state = 'reserved' THEN
       ended_number[r.i] := number + ends;
       ended_charged[r.i] := CASE WHEN r.amounts IS NOT NULL THEN charged::text END;
@@ -3295,6 +3566,9 @@ BEGIN
     FROM ROWS FROM (unnest(p_endings), unnest(ended_number), unnest(ended_charged)) e (operation_id, amounts, fallback, status, error_code,
       answered_model, provider, upstream_id, first_token_ms, tokens, cost_nano, cost_version, number, charged)
     WHERE l.operation_id = e.operation_id AND e.number IS NOT NULL;
+  IF cardinality(counted) > 0 THEN
+    PERFORM penstock_budget_settle(counted);
+  END IF;
   RETURN '{"items":[' || array_to_string(items, ',') || '],"balances":[' || array_to_string(shown, ',') || ']}';
 END $function$;
 
@@ -3343,11 +3617,12 @@ DECLARE
   b balances;
   left_used bigint[];
   change bigint[];
+  counted budget_ending[] := '{}';
   taken int := 0;
 BEGIN
   PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (p_ops) ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
   FOR r IN
-    SELECT l.operation_id, l.org_id, l.period_start, penstock_ledger_charge(l) AS charged FROM usage_ledger l
+    SELECT l.operation_id, l.org_id, l.period_start, l.counters, penstock_ledger_charge(l) AS charged FROM usage_ledger l
       WHERE l.operation_id = ANY (p_ops) AND l.state = 'settled' AND l.given IS NOT TRUE
       ORDER BY l.org_id COLLATE "C", l.period_start, l.operation_id
   LOOP
@@ -3360,8 +3635,14 @@ BEGIN
     PERFORM penstock_ledger_correct(penstock_ending(r.operation_id, NULL), 'released', change, penstock_numbers(r.org_id, 1) + 1);
     b.used := left_used;
     PERFORM penstock_balance_write(b);
+    IF r.counters IS NOT NULL THEN
+      counted := counted || ROW(r.counters, NULL, NULL, change, NULL)::budget_ending;
+    END IF;
     taken := taken + 1;
   END LOOP;
+  IF cardinality(counted) > 0 THEN
+    PERFORM penstock_budget_settle(counted);
+  END IF;
   RETURN taken;
 END $function$;
 

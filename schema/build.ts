@@ -11,6 +11,7 @@ import type { Acting } from '../src/audit/index.js';
 import type { MemberRole } from '../src/contract/words.js';
 import { ApiKeyResolver } from './api-key/api-key.resolver.js';
 import { BudgetResolver } from './budget/budget.resolver.js';
+import { CallerBudgetsResolver, KeySpendResolver } from './budget/caller.resolver.js';
 import { AuditResolver } from './audit/audit.resolver.js';
 import { bindingOf } from './bound.js';
 import { ClientTokenResolver } from './client-token/client-token.resolver.js';
@@ -52,6 +53,8 @@ const schemaResolvers: ResolverClass[] = [
   AgentRunResolver,
   ApiKeyResolver,
   BudgetResolver,
+  CallerBudgetsResolver,
+  KeySpendResolver,
   AuditResolver,
   CallerResolver,
   ChatResolver,

@@ -8,7 +8,7 @@ export interface ErrorExtensions {
   code: ErrorCode;
   httpStatus: number;
   param?: string;
-  remaining?: number;
+  remaining?: number | string;
   retryAfter?: number;
 }
 

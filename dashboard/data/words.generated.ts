@@ -23,6 +23,7 @@ export const WEBHOOK_EVENTS = [
   "subscription.cancelled",
   "credits.low",
   "credits.depleted",
+  "budget.threshold",
   "team.member.added",
   "team.member.removed",
   "team.member.role_changed"

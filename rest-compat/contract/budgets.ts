@@ -1,6 +1,9 @@
 import type { Route } from '../shared/route.types.js';
 import { wrapped } from './wrapped.js';
 
+const BUDGET = `
+  id name scope subject unit limit period counts_from: countsFrom resets_at: resetsAt spent reserved remaining hard thresholds`;
+
 export const budgetRoutes: Route[] = [
   {
     method: 'GET',
@@ -8,12 +11,17 @@ export const budgetRoutes: Route[] = [
     operationId: 'listBudgets',
     tag: 'Quota',
     summary: 'List budgets, with what was spent of them',
-    document: `query {
-      body: budgets {
-        id name scope subject unit limit period counts_from: countsFrom resets_at: resetsAt spent reserved remaining hard thresholds
-      }
-    }`,
+    document: `query { body: budgets { ${BUDGET} } }`,
     ...wrapped('budgets'),
     schemaName: 'BudgetList',
+  },
+  {
+    method: 'GET',
+    path: '/key',
+    operationId: 'getKey',
+    tag: 'Quota',
+    summary: "Read the key that makes the request, with its budgets and this month's spend in USD",
+    document: `query { body: caller { id: keyId name: keyName scopes budgets { ${BUDGET} } spend } }`,
+    schemaName: 'CallingKey',
   },
 ];

@@ -1,3 +1,4 @@
+import { BUDGET_SCOPES, BUDGET_UNITS } from '../../src/contract/budgets.js';
 import { BUCKETS, CHARGED_BUCKETS, JOB_KINDS, PLAN_CODES, TOOLS } from '../../src/contract/words.js';
 import type { WebhookEventType } from '../../src/webhooks/index.js';
 
@@ -8,6 +9,8 @@ const text: EventSchema = { type: 'string' };
 const id = (example: string): EventSchema => ({ type: 'string', examples: [example] });
 const count: EventSchema = { type: 'integer', minimum: 0 };
 const amount: EventSchema = { type: 'number' };
+/** Of USD a decimal as text, of a bucket a number. */
+const budgetAmount: EventSchema = { oneOf: [amount, text] };
 const nullable = (schema: EventSchema): EventSchema => ({ oneOf: [schema, { type: 'null' }] });
 
 /** An object whose listed fields are all there, except those with a `?` at the end of their name. */
@@ -82,6 +85,16 @@ export const WEBHOOK_EVENT_DATA: Record<WebhookEventType, EventSchema> = {
   'subscription.cancelled': subscription,
   'credits.low': bucket,
   'credits.depleted': bucket,
+  'budget.threshold': object({
+    budgetId: id('bud_01jd0000000000000000000000'),
+    name: text,
+    scope: { type: 'string', enum: [...BUDGET_SCOPES] },
+    subject: nullable(text),
+    percent: amount,
+    spent: budgetAmount,
+    limit: budgetAmount,
+    unit: { type: 'string', enum: [...BUDGET_UNITS] },
+  }),
   'team.member.added': object(member),
   'team.member.removed': object(member),
   'team.member.role_changed': object({ ...member, previousRole: roles }),

@@ -1,3 +1,4 @@
+import type { BudgetRule } from '../contract/budgets.js';
 import type { BoundKind, MemberRole, Scope } from '../contract/words.js';
 import type { Plan } from './plans.js';
 
@@ -25,6 +26,8 @@ export interface Principal {
   expiresAt: string | null;
   /** What the key stamps on all of its calls (beyond 13.4). */
   stamps?: { endUser: string | null; tags: readonly string[] };
+  /** The organisation's budgets, in the order of their ids. Absent: it has none. */
+  budgets?: readonly BudgetRule[];
   /** Who is signed in, where the key is that of a session. */
   person?: { sessionId: string; role: MemberRole };
   /** Set where the caller has shown a client token. All else is of the key that made it, narrowed by what the token has of its own. */

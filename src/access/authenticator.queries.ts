@@ -3,6 +3,8 @@
 const select = (expiresAt = 'k.expires_at') => `
 SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, k.scopes, ${expiresAt} AS expires_at, k.revoked_at IS NOT NULL AS revoked,
   COALESCE(${expiresAt} <= now(), false) AS expired, k.models, k.rate_rpm, k.rate_burst, k.end_user, k.tags, o.plan_code, o.subscription_ends_at, o.version,
+  (SELECT json_agg(json_build_object('id', b.id, 'name', b.name, 'scope', b.scope, 'subject', b.subject, 'unit', b.unit, 'cap', b.cap::text,
+    'period', b.period, 'hard', b.hard) ORDER BY b.id) FROM budgets b WHERE b.org_id = o.id) AS budgets,
   clock_timestamp() AS read_at, k.session_id, m.role
 FROM api_keys k JOIN organizations o ON o.id = k.org_id
 LEFT JOIN members m ON k.session_id IS NOT NULL AND m.org_id = k.org_id AND m.user_id = k.user_id`;

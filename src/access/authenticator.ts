@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { BudgetRule } from '../contract/budgets.js';
 import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
 import { ApiError } from '../contract/errors.js';
@@ -41,6 +42,8 @@ interface Row {
   plan_code: PlanCode;
   subscription_ends_at: Date | null;
   version: number;
+  /** Null: it has none. */
+  budgets: (Omit<BudgetRule, 'cap'> & { cap: string })[] | null;
   /** The database's clock at the read. It decides (decisions 2); this process's clock may differ. */
   read_at: Date;
   /** Null: an API key. */
@@ -112,6 +115,9 @@ function toPrincipal(row: Row, catalogue: PlanCatalogue, now: Date = row.read_at
       ? {}
       : { stamps: { endUser: row.end_user, tags: row.tags } }),
     orgVersion: row.version,
+    ...(row.budgets === null
+      ? {}
+      : { budgets: row.budgets.map((budget) => ({ ...budget, cap: BigInt(budget.cap) })) }),
     expiresAt: row.expires_at?.toISOString() ?? null,
     ...(row.session_id === null || row.role === null
       ? {}

@@ -5,7 +5,8 @@ import { createDemo } from '../access/index.js';
 import type { Config } from '../config/index.js';
 import { writeFault } from '../http/index.js';
 import { createResponseRetention } from '../generation/index.js';
-import { createJobRetention, createJobWorker } from '../jobs/index.js';
+import { createJobRetention, createJobWorker, createRetention } from '../jobs/index.js';
+import { forgetCounters } from '../metering/index.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { Services } from '../services.js';
 import { createFolding } from '../usage/index.js';
@@ -114,6 +115,24 @@ function warmUp({ metering, tokenizer, logger }: Foundation): void {
   tokenizer.load().catch((error: unknown) => logger.error({ err: error }, 'the tokenizer does not load'));
 }
 
+/** What forgets old jobs, runs, responses and counters of budgets. */
+function startRetentions({ config, logger, database, files }: Foundation, closers: Closers): void {
+  const removeFiles = (orgId: string, ids: string[]) => files.service.remove(orgId, ids);
+  const { retentionDays } = config.jobs;
+  for (const create of [createJobRetention, createAgentRetention, createResponseRetention]) {
+    const retention = create({ database, removeFiles, retentionDays, logger });
+    retention.start();
+    closers.add('retention', () => retention.close());
+  }
+  const counters = createRetention({
+    what: 'counters of budgets',
+    forgetSome: () => forgetCounters(database),
+    logger,
+  });
+  counters.start();
+  closers.add('the counters of budgets', () => counters.close());
+}
+
 /** Starts a worker's tasks. The returned function stops the running jobs; the closers stop the rest. */
 function startWork(foundation: Foundation, composition: Composition, closers: Closers): () => Promise<void> {
   const { config, logger, database, files } = foundation;
@@ -122,13 +141,7 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   const lookup = foundation.traces;
   const handlers = observeHandlers(composition.handlers, { meters, tracer, lookup });
   startRelay(foundation, closers);
-  const removeFiles = (orgId: string, ids: string[]) => files.service.remove(orgId, ids);
-  const { retentionDays, concurrency } = config.jobs;
-  for (const create of [createJobRetention, createAgentRetention, createResponseRetention]) {
-    const retention = create({ database, removeFiles, retentionDays, logger });
-    retention.start();
-    closers.add('retention', () => retention.close());
-  }
+  startRetentions(foundation, closers);
   files.startRetention();
   const folding = createFolding({ database, logger });
   folding.start();
@@ -145,7 +158,13 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   });
   deliveries.start();
   closers.add('the webhook deliveries', () => deliveries.close());
-  const worker = createJobWorker({ database, handlers, files: files.service, concurrency, logger });
+  const worker = createJobWorker({
+    database,
+    handlers,
+    files: files.service,
+    concurrency: config.jobs.concurrency,
+    logger,
+  });
   worker.start();
   const runs = createRunWorker({
     ...composition.agents.execution,

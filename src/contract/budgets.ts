@@ -19,3 +19,17 @@ export const EACH_SUBJECT = '*';
 
 /** An amount as callers see it: of USD a decimal as text, of a bucket a number of its units. */
 export type BudgetAmount = string | number;
+
+/** What admission knows of a budget. */
+export interface BudgetRule {
+  id: string;
+  name: string;
+  scope: BudgetScope;
+  /** Null: the organisation. */
+  subject: string | null;
+  unit: BudgetUnit;
+  /** Nano-dollars, or hundredths of the bucket's unit. */
+  cap: bigint;
+  period: BudgetPeriod;
+  hard: boolean;
+}

@@ -9,6 +9,7 @@ export const ERROR_KINDS = {
   invalid_request: { status: 400, closeCode: 4400 },
   unauthorized: { status: 401, closeCode: 4403 },
   quota_exceeded: { status: 402, closeCode: 4400 },
+  budget_exceeded: { status: 402, closeCode: 4400 },
   forbidden: { status: 403, closeCode: 4403 },
   plan_required: { status: 403, closeCode: 4403 },
   model_not_allowed: { status: 403, closeCode: 4403 },
@@ -31,8 +32,8 @@ export type ErrorCode = keyof typeof ERROR_KINDS;
 export interface ErrorDetails {
   /** The offending field in the request's own spelling (validation errors). */
   param?: string;
-  /** What is left of the exhausted bucket, in its units (402). */
-  remaining?: number;
+  /** What is left of the exhausted bucket, in its units, or of the budget: of one in USD a decimal as text (402). */
+  remaining?: number | string;
   /** Whole seconds, at least 1 (429, 409 in flight, 503). */
   retryAfter?: number;
   /** What the conventions of /v1 have a word of their own for (beyond 11.3). */

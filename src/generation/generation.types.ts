@@ -5,6 +5,7 @@ import type { Imaging } from '../imaging/index.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { ProviderRegistry } from '../providers/index.js';
 import type { Video } from '../video/index.js';
+import type { PricedUnit } from '../pricing/pricing.types.js';
 import type { Upstreams } from './pipeline/upstreams.js';
 import type { SpokenTexts } from './tts/spoken-texts.queries.js';
 import type { Amounts, Bucket, Dialect, Tool } from '../contract/words.js';
@@ -49,6 +50,8 @@ export interface GenerationKind<Input> extends KindDescriptor {
   /** Reads from the files what the price depends on (an estimate stores nothing). */
   measure?(call: CallContext, input: Input): Promise<Input>;
   price(input: Input, model: Model): Amounts;
+  /** What it uses of its model, in the units that makers charge for; those that only its end tells are left out. */
+  units(input: Input): Partial<Record<PricedUnit, number>>;
   /** The contract's inputParams with defaults filled in. */
   inputParams(input: Input, model: Model): Record<string, unknown>;
   /** Runs in a worker. */

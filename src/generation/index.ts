@@ -31,6 +31,7 @@ export { endingOf } from './chat/settlement.js';
 export { brokenClasses, tokenRate, wholeTokens } from './chat/usage.js';
 export { makeImages } from './image/upstream.js';
 export { asUpstreamMade } from './pipeline/upstreams.js';
+export { costBound } from './pipeline/cost-bound.js';
 export { callableModels } from './pipeline/callable-models.js';
 export type { ModelCaller } from './pipeline/checks.js';
 export { isTierAllowed, modelFor, requireAllowed } from './pipeline/checks.js';

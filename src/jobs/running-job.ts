@@ -9,6 +9,7 @@ import { OperationTally, SUCCEEDED } from '../metering/index.js';
 import type { FileService } from '../files/files.types.js';
 import type { CompletedWork, Job, JobHandler, JobOutcome } from './jobs.types.js';
 import type { ClaimedJob } from './moves/claim.queries.js';
+import { isBoundInUsd } from './moves/bound.queries.js';
 import { failJob } from './moves/finish.queries.js';
 import { forgetOrders } from './moves/orders.queries.js';
 import { requeueJobs } from './moves/requeue.queries.js';
@@ -56,6 +57,7 @@ export class RunningJob {
   constructor(private readonly options: AttemptOptions) {
     this.job = options.claimed.job;
     this.tally = new OperationTally(this.job.createdAt.getTime());
+    this.tally.pricedOnly = () => isBoundInUsd(options.sql, this.job.operationId);
     const handedOver = (): boolean => this.reason === 'shutdown' || this.reason === 'lost';
     this.orders = createJobOrders({ ...options, handedOver });
     void options.held.then((held) => (this.committed = held));

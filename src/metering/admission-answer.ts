@@ -3,6 +3,7 @@ import { BUCKETS } from '../contract/words.js';
 import type { AdmissionBatch, WindowUse } from './admission-batch.js';
 import { isTokenPrice } from './admission-batch.js';
 import { toAmounts } from './amounts.js';
+import { budgetAmount } from './budgets/budget-amount.js';
 import type { Admission, OperationRequest, RateState, Reservation } from './metering.types.js';
 import { tighter, withRate } from './rates.js';
 
@@ -25,11 +26,22 @@ interface EachJudged {
   t: number[];
   n: number[];
   d: Record<string, number[]>;
+  /** By request: the number of the counter that has no room, and what is left of it. */
+  o: Record<string, [counter: number, left: string]>;
 }
 
 export type AdmissionAnswer = AllAdmitted | EachJudged;
 
-const CODE = { admitted: 0, invalid: 1, expired: 2, stale: 3, limited: 4, exhausted: 5, known: 6 } as const;
+const CODE = {
+  admitted: 0,
+  invalid: 1,
+  expired: 2,
+  stale: 3,
+  limited: 4,
+  exhausted: 5,
+  known: 6,
+  exceeded: 7,
+} as const;
 
 /** The caller's cached copy of the key is out of date. */
 export const STALE = Symbol('stale');
@@ -100,6 +112,15 @@ function exhausted(operation: OperationRequest | undefined, answer: EachJudged, 
   });
 }
 
+function exceeded({ counters }: AdmissionBatch, answer: EachJudged, i: number): ApiError {
+  const [number = 0, left = '0'] = answer.o[i] ?? [];
+  const rule = counters[number - 1]?.rule;
+  if (rule === undefined) throw new Error('penstock_admit named no budget');
+  return new ApiError('budget_exceeded', `Budget exceeded: ${rule.name}`, {
+    remaining: budgetAmount(rule.unit, BigInt(left)),
+  });
+}
+
 function limited(states: WindowStates, rate: RateState | null): ApiError {
   const waits = states.map((state) => (state?.remaining === 0 ? state.waitSeconds : 1));
   const error = new ApiError('rate_limited', 'Rate limit exceeded', { retryAfter: Math.max(...waits) });
@@ -108,7 +129,8 @@ function limited(states: WindowStates, rate: RateState | null): ApiError {
   return withRate(error, untaken);
 }
 
-function decodeEach({ rows }: AdmissionBatch, answer: EachJudged): Outcome[] {
+function decodeEach(batch: AdmissionBatch, answer: EachJudged): Outcome[] {
+  const { rows } = batch;
   const state = (use: WindowUse | null, left: number | null | undefined): WindowState | null =>
     use && stateOf(use.rule, left ?? 0, [answer.t[use.index - 1] ?? 0, answer.n[use.index - 1] ?? 0]);
   return rows.map(({ item: { request }, profile }, i): Outcome => {
@@ -123,6 +145,7 @@ function decodeEach({ rows }: AdmissionBatch, answer: EachJudged): Outcome[] {
     if (code === CODE.limited) return limited([key, endpoint, own], rate);
     const { operation } = request;
     if (code === CODE.exhausted) return withRate(exhausted(operation, answer, i), rate);
+    if (code === CODE.exceeded) return withRate(exceeded(batch, answer, i), rate);
     return { rate, reservation: operation === undefined ? null : reservationOf(operation, answer, i) };
   });
 }

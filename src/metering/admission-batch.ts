@@ -1,6 +1,14 @@
 import type { Principal } from '../access/access.types.js';
 import { toVector, tokenAmounts } from './amounts.js';
-import type { AdmissionRequest, Attribution, OperationRequest, TokenPrice } from './metering.types.js';
+import { amountOf, concernedCounters } from './budgets/concerned.js';
+import type { ConcernedCounter } from './budgets/concerned.js';
+import type {
+  AdmissionRequest,
+  Attribution,
+  CostBound,
+  OperationRequest,
+  TokenPrice,
+} from './metering.types.js';
 import type { WindowRule } from './rates.js';
 
 /** A request with the rules of the windows that it counts against. */
@@ -12,6 +20,8 @@ export interface AdmissionItem {
   own: WindowRule | null;
   /** The plan's allowance as SQL's array literal. */
   allowance: string;
+  /** Null: unknown, or no budget in USD asks. */
+  cost: CostBound | null;
 }
 
 export interface Caller {
@@ -38,6 +48,16 @@ export interface WindowUse {
   index: number;
 }
 
+/** A budget's counter and what the batch reserves in it. */
+export interface CounterUse extends ConcernedCounter {
+  org: Org;
+  /** What of an operation it counts: 0 its cost, else the number of the bucket. */
+  amount: number;
+  /** Nano-dollars, or hundredths of the bucket's unit. */
+  wanted: bigint;
+  index: number;
+}
+
 /** The data that is equal for requests which differ only in ids and tokens. */
 export interface Profile {
   caller: Caller;
@@ -48,6 +68,8 @@ export interface Profile {
   operation: OperationRequest | undefined;
   client: AdmissionRequest['client'];
   attribution: Attribution | undefined;
+  /** Null: no budget concerns them. */
+  counters: CounterUse[] | null;
   index: number;
 }
 
@@ -57,6 +79,8 @@ export interface Row {
   /** Hundredths, of a token price. */
   credits: number;
   tokens: number;
+  /** Null where no budget in USD concerns it. */
+  cost: CostBound | null;
 }
 
 export interface AdmissionBatch {
@@ -67,6 +91,8 @@ export interface AdmissionBatch {
   windows: WindowUse[];
   /** Sorted by id, the order in which every process locks balances. */
   orgs: Org[];
+  /** Sorted by budget and subject. */
+  counters: CounterUse[];
 }
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -87,6 +113,7 @@ class Gathering {
   readonly windows = new Map<string, WindowUse>();
   readonly orgs = new Map<string, Org>();
   readonly profiles = new Map<string, Profile>();
+  readonly counters = new Map<string, CounterUse>();
 
   row(item: AdmissionItem): Row {
     const { operation } = item.request;
@@ -94,7 +121,7 @@ class Gathering {
     if (profile.key !== null) profile.key.wanted += 1;
     if (profile.endpoint !== null) profile.endpoint.wanted += 1;
     if (profile.own !== null) profile.own.wanted += 1;
-    const row: Row = { item, profile, credits: 0, tokens: 0 };
+    const row: Row = { item, profile, credits: 0, tokens: 0, cost: null };
     if (operation === undefined || profile.org === null) return row;
     const { price } = operation;
     const { wanted } = profile.org;
@@ -107,6 +134,7 @@ class Gathering {
     } else {
       for (const [i, amount] of toVector(price).entries()) wanted[i] = (wanted[i] ?? 0) + amount;
     }
+    if (profile.counters !== null) reserveIn(profile.counters, row, operation);
     return row;
   }
 
@@ -118,15 +146,17 @@ class Gathering {
     const id = `${caller.index} ${keyWindow} ${endpoint} ${operation?.kind} ${operation?.model} ${kind}\n${client.serviceClient}\n${client.clientName}\n${client.userAgent}\n${nameOf(attribution)}`;
     let profile = this.profiles.get(id);
     if (profile === undefined) {
+      const org = operation === undefined ? null : this.org(item);
       profile = {
         caller,
         key: this.window(caller, { keyId: principal.keyId, name: 'key', rule: item.key }),
         endpoint: this.window(caller, { keyId: principal.keyId, name: endpoint ?? '', rule: item.endpoint }),
         own: this.window(caller, { keyId: principal.token?.id ?? '', name: 'key', rule: item.own }),
-        org: operation === undefined ? null : this.org(item),
+        org,
         operation,
         client,
         attribution,
+        counters: org === null ? null : this.countersOf(item.request, org),
         index: this.profiles.size + 1,
       };
       this.profiles.set(id, profile);
@@ -155,6 +185,22 @@ class Gathering {
     return use;
   }
 
+  private countersOf(request: AdmissionRequest, org: Org): CounterUse[] | null {
+    if (request.principal.budgets === undefined) return null;
+    // A copy of the organisation that is out of date has counters of its own: nothing is reserved in them.
+    const counters = concernedCounters(request).map((concerned) => {
+      const id = `${request.principal.orgVersion} ${concerned.rule.id} ${concerned.subject}`;
+      let use = this.counters.get(id);
+      if (use === undefined)
+        this.counters.set(
+          id,
+          (use = { ...concerned, org, amount: amountOf(concerned.rule), wanted: 0n, index: 0 }),
+        );
+      return use;
+    });
+    return counters.length === 0 ? null : counters;
+  }
+
   private org(item: AdmissionItem): Org {
     const { orgId: id, orgVersion: version } = item.request.principal;
     const { allowance } = item;
@@ -166,6 +212,19 @@ class Gathering {
   }
 }
 
+/** Adds what an operation takes at most to its counters. */
+function reserveIn(counters: readonly CounterUse[], row: Row, { price }: OperationRequest): void {
+  const vector = isTokenPrice(price) ? null : toVector(price);
+  for (const use of counters) {
+    const { amount } = use;
+    if (amount === 0) use.wanted += (row.cost ??= row.item.cost ?? FREE).whole;
+    else if (vector !== null) use.wanted += BigInt(vector[amount - 1] ?? 0);
+    else use.wanted += BigInt(amount === 1 ? row.credits : row.tokens);
+  }
+}
+
+const FREE: CostBound = { whole: 0n, prompt: 0n };
+
 export function gather(items: AdmissionItem[]): AdmissionBatch {
   const gathering = new Gathering();
   const rows = items.map((item) => gathering.row(item));
@@ -173,13 +232,17 @@ export function gather(items: AdmissionItem[]): AdmissionBatch {
   const orgs = [...gathering.orgs.values()];
   windows.sort((a, b) => order(a.keyId, b.keyId) || order(a.name, b.name));
   orgs.sort((a, b) => order(a.id, b.id));
+  const counters = [...gathering.counters.values()];
+  counters.sort((a, b) => order(a.rule.id, b.rule.id) || order(a.subject, b.subject));
   for (let i = 0; i < windows.length; i++) (windows[i] as WindowUse).index = i + 1;
   for (let i = 0; i < orgs.length; i++) (orgs[i] as Org).index = i + 1;
+  for (let i = 0; i < counters.length; i++) (counters[i] as CounterUse).index = i + 1;
   return {
     rows,
     callers: [...gathering.callers.values()],
     profiles: [...gathering.profiles.values()],
     windows,
     orgs,
+    counters,
   };
 }

@@ -1,7 +1,7 @@
 /** The parameters of `penstock_admit` (migrations/current/metering/admission_types.sql explains each column). */
 import type { Amounts, Bucket } from '../contract/words.js';
 import { BUCKETS } from '../contract/words.js';
-import type { AdmissionBatch, Caller, Org, Profile, Row, WindowUse } from './admission-batch.js';
+import type { AdmissionBatch, Caller, CounterUse, Org, Profile, Row, WindowUse } from './admission-batch.js';
 import { isTokenPrice } from './admission-batch.js';
 import { toVector } from './amounts.js';
 import {
@@ -41,6 +41,16 @@ const ORGS = rowType<Org>('admission_org', {
   wanted: bigints(({ wanted }) => vector(wanted)),
 });
 
+const COUNTERS = rowType<CounterUse>('admission_counter', {
+  org: integer(({ org }) => org.index),
+  budget: text(({ rule }) => rule.id),
+  subject: text(({ subject }) => subject),
+  period: text(({ rule }) => rule.period),
+  amount: integer(({ amount }) => amount),
+  cap: bigint(({ rule }) => (rule.hard ? rule.cap : null)),
+  wanted: bigint(({ wanted }) => wanted),
+});
+
 const fixedPrice = ({ operation }: Profile): Amounts | null =>
   operation === undefined || isTokenPrice(operation.price) ? null : operation.price;
 
@@ -72,6 +82,7 @@ const PROFILES = rowType<Profile>('admission_profile', {
   user_agent: text(({ client }) => client.userAgent),
   end_user: text(({ attribution }) => attribution?.endUser ?? null),
   tags: texts(({ attribution }) => textVector(attribution?.tags ?? [])),
+  counters: integers(({ counters }) => counters && vector(counters.map(({ index }) => index))),
 });
 
 const tokenPrice = ({ item }: Row) => {
@@ -90,6 +101,8 @@ const REQUESTS = rowType<Row>('admission_request', {
   max: bigint((row) => tokenPrice(row)?.maxTokens ?? 0),
   credits: bigint(({ credits }) => credits),
   tokens: bigint(({ tokens }) => tokens),
+  nano: bigint(({ cost }) => cost && cost.whole),
+  nano_prompt: bigint(({ cost }) => cost && cost.prompt),
 });
 
 /** Parameters by their names in SQL. */
@@ -98,6 +111,7 @@ const PARAMETERS: Record<string, (batch: AdmissionBatch, holder: string) => stri
   p_callers: ({ callers }) => CALLERS.rows(callers),
   p_windows: ({ windows }) => WINDOWS.rows(windows),
   p_orgs: ({ orgs }) => ORGS.rows(orgs),
+  p_counters: ({ counters }) => COUNTERS.rows(counters),
   p_profiles: ({ profiles }) => PROFILES.rows(profiles),
   p_requests: ({ rows }) => REQUESTS.rows(rows),
 };
@@ -116,4 +130,4 @@ export const encode = (batch: AdmissionBatch, holder: string): string[] =>
   ENCODERS.map((encoder) => encoder(batch, holder));
 
 /** For the test that compares them with the database. */
-export const ADMISSION_TYPES = [CALLERS, WINDOWS, ORGS, PROFILES, REQUESTS];
+export const ADMISSION_TYPES = [CALLERS, WINDOWS, ORGS, COUNTERS, PROFILES, REQUESTS];

@@ -1,15 +1,16 @@
 import type { PlanCatalogue, Principal } from '../access/access.types.js';
-import { ApiError } from '../contract/errors.js';
+import { ApiError, invalid } from '../contract/errors.js';
 import type { AdmissionAnswer, Outcome } from './admission-answer.js';
 import { decode, STALE } from './admission-answer.js';
 import type { AdmissionItem } from './admission-batch.js';
 import { gather } from './admission-batch.js';
 import { ADMIT, encode } from './admission.queries.js';
 import { allowanceOf } from './allowance.js';
+import { isBoundInUsd } from './budgets/concerned.js';
 import { createCoalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
-import type { Admission, AdmissionRequest } from './metering.types.js';
-import { endpointRule, keyRule, ownRule } from './rates.js';
+import type { Admission, AdmissionRequest, CostBound } from './metering.types.js';
+import { endpointRule, keyRule, ownRule, withRate } from './rates.js';
 
 export interface AdmissionOptions {
   plans: PlanCatalogue;
@@ -24,6 +25,15 @@ export interface AdmissionOptions {
   admitted(request: AdmissionRequest, admission: Admission): void;
   refused(error: unknown): void;
 }
+
+/** What an operation can cost, where the organisation has a budget in USD; null: its model has no price; undefined: nobody asks. */
+function costOf({ principal: { budgets }, operation }: AdmissionRequest): CostBound | null | undefined {
+  if (budgets === undefined || operation?.costBound === undefined) return undefined;
+  return budgets.some(({ unit }) => unit === 'usd') ? operation.costBound() : undefined;
+}
+
+const noPrice = ({ operation }: AdmissionRequest, { rate }: Admission): ApiError =>
+  withRate(invalid(`Model has no price: ${operation?.model}`, 'model'), rate);
 
 /**
  * Admission: simultaneous requests share one call of `penstock_admit`. If a caller's cached key is out of date, it is read again and the
@@ -52,7 +62,8 @@ export function createAdmission({
       if (request.operation !== undefined) releaseReservation(request.operation.id);
     },
   });
-  const itemOf = (request: AdmissionRequest): AdmissionItem => ({
+  const itemOf = (request: AdmissionRequest, cost: CostBound | null): AdmissionItem => ({
+    cost,
     request,
     key: request.keyWindow ? keyRule(request.principal) : null,
     own: request.keyWindow ? ownRule(request.principal) : null,
@@ -64,9 +75,13 @@ export function createAdmission({
       let current = request;
       try {
         for (let attempt = 0; attempt < 3; attempt++) {
-          const outcome = await coalescer.add(itemOf(current));
+          const cost = costOf(current);
+          const unpriced = cost === null && isBoundInUsd(current);
+          const admitting = unpriced ? { ...current, operation: undefined } : current;
+          const outcome = await coalescer.add(itemOf(admitting, cost ?? null));
           if (outcome instanceof ApiError) throw outcome;
           if (outcome !== STALE) {
+            if (unpriced) throw noPrice(current, outcome);
             admitted(request, outcome);
             return outcome;
           }

@@ -3,6 +3,8 @@ export { attributionOf } from './attribution.js';
 export { balancesOf, toAmounts, tokenAmounts, toVector } from './amounts.js';
 export type { RawBalance } from './amounts.js';
 export { BudgetEntity } from './budgets/budget.entity.js';
+export { forgetCounters } from './budgets/counter-retention.js';
+export { isBoundInUsd } from './budgets/concerned.js';
 export { createBudgetService } from './budgets/budget.service.js';
 export type * from './budgets/budget.types.js';
 export type { CallContext } from './call-context.js';

@@ -42,6 +42,13 @@ export interface TokenPrice {
   multiplier: number;
 }
 
+/** What an operation can cost at most at its upstreams, in nano-dollars. */
+export interface CostBound {
+  whole: bigint;
+  /** Its prompt alone. */
+  prompt: bigint;
+}
+
 /** An operation to reserve. `id` is unique for ever: reserve, settle and release each happen once for it. */
 export interface OperationRequest {
   id: string;
@@ -55,6 +62,8 @@ export interface OperationRequest {
   runId?: string;
   /** The run whose agent makes the call. */
   parent?: string;
+  /** Asked only where a budget in USD concerns the operation. Null: its model has no price. Default: it costs nothing by itself. */
+  costBound?: () => CostBound | null;
 }
 
 /** What became of an operation, beside its charge: the rest of its record (beyond 13.1, 13.2). */
@@ -154,7 +163,7 @@ export interface OperationEnd {
 export interface Metering {
   /**
    * One round trip: is the key still valid, are the windows free (takes their slots), does the price fit (reserves it).
-   * @throws ApiError unauthorized, rate_limited (with retryAfter), quota_exceeded (with remaining). Every error thrown
+   * @throws ApiError unauthorized, rate_limited (with retryAfter), quota_exceeded and budget_exceeded (with remaining), invalid_request (a model without a price). Every error thrown
    * after the windows were looked at carries the rate state: see `rateOf(error)`.
    */
   admit(request: AdmissionRequest): Promise<Admission>;

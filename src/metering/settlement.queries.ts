@@ -18,6 +18,13 @@ const ROOM = 'b.allowance[1] + b.topup_start[1] + b.topup_added[1]';
 const NO_EVENT_DUE = `(b.allowance[1] = -1 OR b.depleted_fired[1]
         OR (${ROOM} - b.used[1] - s.c) * 10 >= ${ROOM} OR b.low_fired[1] AND ${ROOM} > b.used[1] + s.c)`;
 
+/** Budgets are told what the operations that they count have spent: after all balances are written (`u`), as counters are locked. True. */
+const COUNTED = `COALESCE((
+      SELECT penstock_budget_settle(array_agg(ROW(g.counters, g.held, g.held_nano, g.spent, g.spent_nano)::budget_ending)) FROM (
+        SELECT l.counters, ARRAY[sum(l.rc), sum(l.rt)]::bigint[] AS held, sum(l.reserved_nano)::bigint AS held_nano,
+            ARRAY[sum(l.c), sum(l.t)]::bigint[] AS spent, sum((l.ending).cost_nano)::bigint AS spent_nano
+          FROM l WHERE l.counters IS NOT NULL AND (SELECT count(*) FROM u) > 0 GROUP BY l.counters) g HAVING count(*) > 0), 0) >= 0`;
+
 /**
  * The fast path, for almost all batches: ends token reservations of the current period that are charged no more than they reserved, return
  * nothing that an earlier plan covered, and bring no balance to an event. Any other operation fails the whole batch (SQLSTATE PM001) without a
@@ -28,7 +35,7 @@ export const FITTING = {
   name: 'penstock_settle_fitting',
   text: `WITH l AS (
     SELECT v::settlement_ending AS ending, l.org_id, l.period_start, COALESCE(v.amounts[1], 0) AS c,
-        least(COALESCE(v.amounts[2], 0), v.amounts[1] * 1000) AS t, l.reserved[1] AS rc, l.reserved[2] AS rt
+        least(COALESCE(v.amounts[2], 0), v.amounts[1] * 1000) AS t, l.reserved[1] AS rc, l.reserved[2] AS rt, l.counters, l.reserved_nano
       FROM unnest($1::settlement_ending[]) v JOIN usage_ledger l ON l.operation_id = v.operation_id
       WHERE l.state = 'reserved' AND COALESCE(v.amounts[1], 0) <= l.reserved[1] AND 0 = ALL (l.reserved[3:])
       FOR UPDATE OF l),
@@ -54,7 +61,8 @@ export const FITTING = {
   SELECT CASE WHEN (SELECT count(*) FROM u) = cardinality($1) THEN json_object_agg(b.org_id, b.shown)::text ELSE penstock_refuse() END
     FROM b WHERE (
       SELECT count(penstock_emit('events', e.org, penstock_event(e.type, e.org, e.data), e.trace))
-        FROM penstock_heard_events($2::json) e) >= 0`,
+        FROM penstock_heard_events($2::json) e) >= 0
+    AND ${COUNTED}`,
 };
 
 /** Waits until all earlier commits are on the disk. A separate transaction, so that no balance is locked during the flush. */

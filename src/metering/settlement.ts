@@ -4,6 +4,7 @@ import { BUCKETS } from '../contract/words.js';
 import { storedText } from '../text/stored-json.js';
 import { allowanceOf } from './allowance.js';
 import { difference } from './amounts.js';
+import { amountOf, concernedCounters } from './budgets/concerned.js';
 import { createCoalescer } from './coalescer.js';
 import type { Coalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
@@ -21,14 +22,19 @@ import type { Ended, Ending } from './settlement-batch.js';
 import { settleBatch, STATE } from './settlement-batch.js';
 import { TAKE_BACK } from './metering.queries.js';
 
+/** The counters that count an operation, as `penstock_budget_restore` takes them. */
+function countersOf(request: AdmissionRequest): object[] | undefined {
+  if (request.principal.budgets === undefined) return undefined;
+  return concernedCounters(request).map(({ rule, subject }) => ({
+    budget: rule.id,
+    subject,
+    amount: amountOf(rule),
+  }));
+}
+
 /** What `penstock_ledger_restore` needs to charge an operation whose reservation was lost. */
-export function fallbackOf({
-  principal,
-  operation,
-  requestId,
-  client,
-  attribution,
-}: AdmissionRequest): object {
+export function fallbackOf(request: AdmissionRequest): object {
+  const { principal, operation, requestId, client, attribution } = request;
   return {
     org: principal.orgId,
     key: principal.keyId,
@@ -44,6 +50,7 @@ export function fallbackOf({
     serviceClient: client.serviceClient,
     clientName: client.clientName,
     userAgent: client.userAgent,
+    budgets: countersOf(request),
     version: principal.orgVersion,
     allowance: allowanceOf(principal.plan).vector,
   };

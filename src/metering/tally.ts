@@ -57,6 +57,8 @@ export class OperationTally {
   private last: Model | null = null;
   private firstTokenMs: number | null = null;
   private legsOf: ((whole: TokenClasses) => readonly Attempted[]) | null = null;
+  /** Whether a hard budget in USD counts the operation: fallbacks without a price are passed over. */
+  pricedOnly: () => boolean | Promise<boolean> = () => false;
 
   /** @param admittedMs when the operation was admitted, in Unix milliseconds: the prices of that time hold */
   constructor(private readonly admittedMs = Date.now()) {}

@@ -16,6 +16,7 @@ export const WEBHOOK_EVENT_TYPES = [
   'subscription.cancelled',
   'credits.low',
   'credits.depleted',
+  'budget.threshold',
   'team.member.added',
   'team.member.removed',
   'team.member.role_changed',

@@ -106,6 +106,35 @@ describe('a budget', () => {
     await remove(id);
   });
 
+  it('stands at GET /api/v1/key for whom it concerns, each `*` with its own figures', async () => {
+    const { key, id } = await server.createKey(org.orgId, { scopes: ['chat'] });
+    const made = [
+      await create({ name: 'Org', limit: 50 }),
+      await create({ name: 'Each key', scope: 'key', subject: '*', limit: 3 }),
+      await create({ name: 'Other', scope: 'endUser', subject: '*' }),
+    ];
+    for (const one of [org.key, key])
+      expect(
+        await server.rest('POST', '/chat/completions', {
+          key: one,
+          body: { messages: [{ role: 'user', content: 'Hello' }] },
+        }),
+      ).toMatchObject({ status: 200 });
+    const { status, body } = await server.rest('GET', '/key', { key });
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { id, name: 'test', scopes: ['chat'], spend: expect.stringMatching(/^\d/) },
+    });
+    expect(body['budgets']).toMatchObject([
+      { id: made[0]!['id'], subject: null, spent: 2, remaining: 48 },
+      { id: made[1]!['id'], subject: id, spent: 1, remaining: 2 },
+    ]);
+    const { data, errors } = await ask('{ apiKeys { id spend } }');
+    expect(errors).toBeUndefined();
+    expect(data?.['apiKeys']).toContainEqual({ id, spend: '0' });
+    for (const one of made) await remove(one['id']);
+  });
+
   it('is made by owners and admins only: not by members, nor by keys', async () => {
     const member = await signIn(server, {
       orgId: org.orgId,

@@ -20,7 +20,6 @@ function operationOf({ document, operation: written }: (typeof FACES)[number]['r
 
 /** GraphQL operations that REST has no endpoint for, and why. */
 const GRAPHQL_ONLY = new Set([
-  'query caller',
   'query penstockOrganization',
   'query penstockStorage',
   'query penstockVersion',

@@ -7,6 +7,7 @@ import {
 } from '../../src/access/index.js';
 import type { KeyService, OrganizationService, PlanCatalogue, Principal } from '../../src/access/index.js';
 import type { Database } from '../../src/database/index.js';
+import type { BudgetRule } from '../../src/contract/budgets.js';
 import { newId } from '../../src/contract/ids.js';
 import { bareOutcome, createMetering } from '../../src/metering/index.js';
 import type {
@@ -94,8 +95,10 @@ export async function createMeteringBench(
         version: number;
         ends: Date | null;
         now: Date;
+        budgets: (Omit<BudgetRule, 'cap'> & { cap: string })[] | null;
       }>(
-        `SELECT k.org_id, k.user_id, o.plan_code, o.version, o.subscription_ends_at AS ends, now() AS now
+        `SELECT k.org_id, k.user_id, o.plan_code, o.version, o.subscription_ends_at AS ends, now() AS now,
+           (SELECT json_agg(to_jsonb(b) || jsonb_build_object('cap', b.cap::text) ORDER BY b.id) FROM budgets b WHERE b.org_id = o.id) AS budgets
          FROM api_keys k JOIN organizations o ON o.id = k.org_id WHERE k.id = $1`,
         [keyId],
       );
@@ -113,6 +116,7 @@ export async function createMeteringBench(
         models: null,
         orgVersion: row.version,
         expiresAt: null,
+        ...(row.budgets && { budgets: row.budgets.map((rule) => ({ ...rule, cap: BigInt(rule.cap) })) }),
       };
     },
     async ledgerSum(orgId, bucket, state) {

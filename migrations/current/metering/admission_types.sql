@@ -16,12 +16,15 @@ CREATE TYPE admission_org AS (id text, version bigint, allowance bigint[], wante
 
 -- `multiplier` is that of a token price. A fixed price has 0 there, its amounts in `fixed`, and in `buckets` the order
 -- in which they are looked at. `own_window` is that of a client token, inside its maker's `key_window`.
+-- `counters`: the numbers of those that count it (budget_types.sql), in the order in which they are looked at; null: none.
 CREATE TYPE admission_profile AS (
   caller int, key_window int, endpoint_window int, own_window int, org int, kind text, model text, multiplier bigint, fixed bigint[], buckets int[],
-  service_client text, client_name text, user_agent text, end_user text, tags text[]
+  service_client text, client_name text, user_agent text, end_user text, tags text[], counters int[]
 );
 
--- `operation_id` is null where nothing is reserved; credits and tokens are the whole price of a token price.
+-- `operation_id` is null where nothing is reserved; credits and tokens are the whole price of a token price. `nano`: what it
+-- may cost at most, in nano-dollars, `nano_prompt` its prompt alone; null where no budget in USD counts it.
 CREATE TYPE admission_request AS (
-  profile int, operation_id text, request_id text, job_id text, run_id text, parent text, prompt bigint, max bigint, credits bigint, tokens bigint
+  profile int, operation_id text, request_id text, job_id text, run_id text, parent text, prompt bigint, max bigint, credits bigint, tokens bigint,
+  nano bigint, nano_prompt bigint
 );

@@ -1,6 +1,6 @@
 -- Admission of a batch of requests, in order (decisions 1 and 4). For each: is the key valid and the caller's copy of
 -- the organisation current; are both windows free, then both slots are taken; does the whole price fit, then it is
--- reserved with its ledger row. Each row is written once for the whole batch.
+-- reserved with its ledger row, and so in each budget that concerns it. Each row is written once for the whole batch.
 --
 -- Nearly always everything fits, and then no request needs to be looked at by itself: sums are checked and written.
 -- Where anything does not, what was written is undone and penstock_admit_each goes through the requests.
@@ -9,13 +9,17 @@
 -- penstock_admit_each answers.
 CREATE OR REPLACE FUNCTION penstock_admit(
   p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[],
-  p_profiles admission_profile[], p_requests admission_request[]
+  p_counters admission_counter[], p_profiles admission_profile[], p_requests admission_request[]
 ) RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   answer text := '';
   org_period timestamptz[] := '{}';
   began timestamptz;
+  f admission_profile;
+  counter_ids bigint[];
+  -- By profile: its counters' ids as an array, as text. Empty where the batch has none.
+  profile_counters text[] := '{}';
   c admission_caller;
   w admission_window;
   o admission_org;
@@ -63,20 +67,28 @@ BEGIN
       END IF;
       org_period := org_period || began;
     END LOOP;
+    IF cardinality(p_counters) > 0 THEN
+      counter_ids := penstock_budget_reserve(p_counters);
+      FOREACH f IN ARRAY p_profiles LOOP
+        profile_counters := profile_counters || CASE WHEN f.counters IS NOT NULL THEN
+          ARRAY(SELECT counter_ids[k] FROM unnest(f.counters) k)::text END;
+      END LOOP;
+    END IF;
     IF cardinality(p_orgs) > 0 THEN
       INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
-        job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent)
+        job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent, reserved_nano, counters)
       SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
         profile.kind, 'reserved', org_period[profile.org],
         COALESCE(profile.fixed, penstock_token_vector(request.credits, request.tokens)),
         profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
-        profile.user_agent, profile.end_user, profile.tags, request.parent
+        profile.user_agent, profile.end_user, profile.tags, request.parent, request.nano,
+        profile_counters[profile.ordinality]::bigint[]
       FROM unnest(p_profiles) WITH ORDINALITY profile
       JOIN unnest(p_requests) request ON request.profile = profile.ordinality
       WHERE request.operation_id IS NOT NULL;
     END IF;
   EXCEPTION WHEN SQLSTATE 'PM001' OR unique_violation THEN
-    RETURN penstock_admit_each(p_holder, p_callers, p_windows, p_orgs, p_profiles, p_requests)::text;
+    RETURN penstock_admit_each(p_holder, p_callers, p_windows, p_orgs, p_counters, p_profiles, p_requests)::text;
   END;
   RETURN '{"w":[' || answer || ']}';
 END $$;

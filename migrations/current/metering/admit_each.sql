@@ -1,10 +1,11 @@
 -- Goes through the requests of a batch in order. Answers columns by request: c 0 admitted, 1 invalid key, 2 expired
--- key, 3 stale copy, 4 window full, 5 bucket exhausted, 6 the operation exists (its amounts stand in d); x, y, z slots
+-- key, 3 stale copy, 4 window full, 5 bucket exhausted, 6 the operation exists (its amounts stand in d), 7 budget
+-- exceeded (in o: the number of its counter, and what is left of it as text); x, y, z slots
 -- left of the three windows; g credits reserved; e tokens covered; b the exhausted bucket, m what is left of it; and by
 -- window: t when it gains a slot, n the time then (microseconds).
 CREATE OR REPLACE FUNCTION penstock_admit_each(
   p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[],
-  p_profiles admission_profile[], p_requests admission_request[]
+  p_counters admission_counter[], p_profiles admission_profile[], p_requests admission_request[]
 ) RETURNS json LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -38,6 +39,17 @@ DECLARE
   short_bucket int[] := codes;
   short_left bigint[] := given_credits;
   known jsonb := '{}';
+  moment CONSTANT timestamptz := clock_timestamp();
+  -- By counter: its id (null where it is not made yet), what is left (null where nothing is refused), what the batch reserves
+  -- (null: nothing).
+  counter_ids bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_counters)]);
+  rooms bigint[] := counter_ids;
+  taken bigint[] := counter_ids;
+  given_nano bigint[] := array_fill(NULL::bigint, ARRAY[size]);
+  exceeded jsonb := '{}';
+  wants bigint[];
+  counter int;
+  nano bigint;
   seen text[] := '{}';
   state int;
   x int;
@@ -84,6 +96,16 @@ BEGIN
       org_reserved := org_reserved || penstock_zeros();
     END IF;
   END LOOP;
+
+  IF cardinality(p_counters) > 0 THEN
+    FOR i IN 1 .. cardinality(p_counters) LOOP
+      rooms[i] := (p_counters[i]).cap;
+    END LOOP;
+    FOR r IN SELECT * FROM penstock_budget_rooms(p_counters, moment) LOOP
+      counter_ids[r.nth] := r.id;
+      rooms[r.nth] := r.room;
+    END LOOP;
+  END IF;
 
   FOR i IN 1 .. size LOOP
     q := p_requests[i];
@@ -146,13 +168,8 @@ BEGIN
           CONTINUE;
         END IF;
       END IF;
-      given_credits[i] := need;
-      covered[i] := cover;
-      given_tokens[i] := cover * f.multiplier;
-      avail[base + 1] := have - need;
-      avail[base + 2] := avail[base + 2] - given_tokens[i];
-      org_reserved[base + 1] := org_reserved[base + 1] + need;
-      org_reserved[base + 2] := org_reserved[base + 2] + given_tokens[i];
+      wants := penstock_token_vector(need, cover * f.multiplier);
+      nano := penstock_budget_nano(q, cover);
     ELSE
       FOREACH bucket IN ARRAY f.buckets LOOP
         IF f.fixed[bucket] > greatest(0, avail[base + bucket]) AND bucket <> 2 THEN
@@ -163,20 +180,52 @@ BEGIN
         END IF;
       END LOOP;
       CONTINUE WHEN codes[i] = 5;
-      FOR k IN 1 .. width LOOP
-        avail[base + k] := avail[base + k] - f.fixed[k];
-        org_reserved[base + k] := org_reserved[base + k] + f.fixed[k];
-      END LOOP;
+      wants := f.fixed;
+      nano := q.nano;
     END IF;
+    IF f.counters IS NOT NULL THEN
+      FOREACH counter IN ARRAY f.counters LOOP
+        IF rooms[counter] IS NOT NULL AND penstock_budget_part((p_counters[counter]).amount, wants, nano) > greatest(0, rooms[counter]) THEN
+          codes[i] := 7;
+          exceeded := exceeded || jsonb_build_object(i - 1, jsonb_build_array(counter, greatest(0, rooms[counter])::text));
+          EXIT;
+        END IF;
+      END LOOP;
+      CONTINUE WHEN codes[i] = 7;
+      FOREACH counter IN ARRAY f.counters LOOP
+        taken[counter] := COALESCE(taken[counter], 0) + penstock_budget_part((p_counters[counter]).amount, wants, nano);
+        rooms[counter] := rooms[counter] - penstock_budget_part((p_counters[counter]).amount, wants, nano);
+      END LOOP;
+      given_nano[i] := nano;
+    END IF;
+    IF f.multiplier > 0 THEN
+      given_credits[i] := need;
+      covered[i] := cover;
+      given_tokens[i] := cover * f.multiplier;
+    END IF;
+    FOR k IN 1 .. CASE WHEN f.multiplier > 0 THEN 2 ELSE width END LOOP
+      avail[base + k] := avail[base + k] - wants[k];
+      org_reserved[base + k] := org_reserved[base + k] + wants[k];
+    END LOOP;
   END LOOP;
 
+  FOR i IN 1 .. cardinality(p_counters) LOOP
+    CONTINUE WHEN taken[i] IS NULL;
+    IF counter_ids[i] IS NULL THEN
+      counter_ids[i] := penstock_budget_open(p_counters[i], moment, taken[i]);
+    ELSE
+      UPDATE budget_counters t SET reserved = t.reserved + taken[i] WHERE t.id = counter_ids[i];
+    END IF;
+  END LOOP;
   INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
-      job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent)
+      job_id, run_id, holder, service_client, client_name, user_agent, end_user, tags, parent,
+      reserved_nano, counters)
     SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
       profile.kind, 'reserved', org_period[profile.org],
       COALESCE(profile.fixed, penstock_token_vector(given_credits[request.ordinality], given_tokens[request.ordinality])),
       profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
-      profile.user_agent, profile.end_user, profile.tags, request.parent
+      profile.user_agent, profile.end_user, profile.tags, request.parent, given_nano[request.ordinality],
+      CASE WHEN profile.counters IS NOT NULL THEN ARRAY(SELECT counter_ids[k] FROM unnest(profile.counters) k WHERE counter_ids[k] IS NOT NULL) END
     FROM unnest(p_profiles) WITH ORDINALITY profile
     JOIN unnest(p_requests) WITH ORDINALITY request ON request.profile = profile.ordinality
     WHERE request.operation_id IS NOT NULL AND codes[request.ordinality] = 0;
@@ -196,5 +245,5 @@ BEGIN
     END IF;
   END LOOP;
   RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'z', left_z, 'g', given_credits, 'e', covered, 'b', short_bucket, 'm', short_left,
-    't', w_gains, 'n', w_now, 'd', known);
+    't', w_gains, 'n', w_now, 'd', known, 'o', exceeded);
 END $$;

@@ -1,11 +1,11 @@
 -- When the period of a budget that a moment belongs to began: calendar periods, UTC, weeks begin on Monday. A total has
 -- one period only.
-CREATE OR REPLACE FUNCTION penstock_budget_start(p_period text, p_at timestamptz) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION penstock_budget_start(p_period text, p_at timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN p_period = 'total' THEN 'epoch'::timestamptz ELSE date_trunc(p_period, p_at, 'UTC') END
 $$;
 
 -- When that period ends; null for a total.
-CREATE OR REPLACE FUNCTION penstock_budget_end(p_period text, p_at timestamptz) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION penstock_budget_end(p_period text, p_at timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN p_period <> 'total'
     THEN (date_trunc(p_period, p_at AT TIME ZONE 'UTC') + ('1 ' || p_period)::interval) AT TIME ZONE 'UTC' END
 $$;

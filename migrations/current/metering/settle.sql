@@ -31,6 +31,8 @@ DECLARE
   -- Of those that end now, in the order of `p_endings`.
   ended_number bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_endings)]);
   ended_charged text[] := array_fill(NULL::text, ARRAY[cardinality(p_endings)]);
+  -- Those of them that budgets count.
+  counted budget_ending[] := '{}';
   want bigint;
   had bigint;
   room bigint;
@@ -42,7 +44,7 @@ BEGIN
   PERFORM penstock_ledger_restore(e.operation_id, e.fallback) FROM unnest(p_endings) e WHERE e.fallback IS NOT NULL
     ORDER BY e.operation_id COLLATE "C";
   FOR r IN
-    SELECT e.*, e.operation_id AS op, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved,
+    SELECT e.*, e.operation_id AS op, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.counters, l.reserved_nano,
       0 = ALL (l.reserved[3:]) AND COALESCE(0 = ALL (e.amounts[3:]), true) AS only_tokens
     FROM unnest(p_endings) WITH ORDINALITY e JOIN usage_ledger l ON l.operation_id = e.operation_id
     ORDER BY l.org_id COLLATE "C", l.period_start, e.operation_id, e.ordinality FOR UPDATE OF l
@@ -95,6 +97,10 @@ BEGIN
     items[r.i] := '[1,' || cardinality(shown) || ',' || charged_text || ']';
     last_op := r.op;
     ends := ends + 1;
+    IF r.counters IS NOT NULL THEN
+      counted := counted || ROW(r.counters, CASE WHEN r.state = 'reserved' THEN r.reserved END,
+        CASE WHEN r.state = 'reserved' THEN r.reserved_nano END, charged, r.cost_nano)::budget_ending;
+    END IF;
     IF r.state = 'reserved' THEN
       ended_number[r.i] := number + ends;
       ended_charged[r.i] := CASE WHEN r.amounts IS NOT NULL THEN charged::text END;
@@ -114,6 +120,9 @@ BEGIN
     FROM ROWS FROM (unnest(p_endings), unnest(ended_number), unnest(ended_charged)) e (operation_id, amounts, fallback, status, error_code,
       answered_model, provider, upstream_id, first_token_ms, tokens, cost_nano, cost_version, number, charged)
     WHERE l.operation_id = e.operation_id AND e.number IS NOT NULL;
+  IF cardinality(counted) > 0 THEN
+    PERFORM penstock_budget_settle(counted);
+  END IF;
   RETURN '{"items":[' || array_to_string(items, ',') || '],"balances":[' || array_to_string(shown, ',') || ']}';
 END $$;
 

@@ -7,11 +7,12 @@ DECLARE
   b balances;
   left_used bigint[];
   change bigint[];
+  counted budget_ending[] := '{}';
   taken int := 0;
 BEGIN
   PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (p_ops) ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
   FOR r IN
-    SELECT l.operation_id, l.org_id, l.period_start, penstock_ledger_charge(l) AS charged FROM usage_ledger l
+    SELECT l.operation_id, l.org_id, l.period_start, l.counters, penstock_ledger_charge(l) AS charged FROM usage_ledger l
       WHERE l.operation_id = ANY (p_ops) AND l.state = 'settled' AND l.given IS NOT TRUE
       ORDER BY l.org_id COLLATE "C", l.period_start, l.operation_id
   LOOP
@@ -24,7 +25,13 @@ BEGIN
     PERFORM penstock_ledger_correct(penstock_ending(r.operation_id, NULL), 'released', change, penstock_numbers(r.org_id, 1) + 1);
     b.used := left_used;
     PERFORM penstock_balance_write(b);
+    IF r.counters IS NOT NULL THEN
+      counted := counted || ROW(r.counters, NULL, NULL, change, NULL)::budget_ending;
+    END IF;
     taken := taken + 1;
   END LOOP;
+  IF cardinality(counted) > 0 THEN
+    PERFORM penstock_budget_settle(counted);
+  END IF;
   RETURN taken;
 END $$;

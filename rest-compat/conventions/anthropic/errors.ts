@@ -8,6 +8,7 @@ type ErrorType = ErrorResponse['error']['type'] | 'request_too_large';
 const TYPES: Partial<Record<ErrorCode, ErrorType>> = {
   unauthorized: 'authentication_error',
   quota_exceeded: 'billing_error',
+  budget_exceeded: 'billing_error',
   forbidden: 'permission_error',
   plan_required: 'permission_error',
   model_not_allowed: 'permission_error',

@@ -6,6 +6,7 @@ import type { JsonSchema } from '../../shared/route.types.js';
 const TYPES: Partial<Record<ErrorCode, string>> = {
   unauthorized: 'authentication_error',
   quota_exceeded: 'insufficient_quota',
+  budget_exceeded: 'insufficient_quota',
   forbidden: 'permission_error',
   plan_required: 'permission_error',
   model_not_allowed: 'permission_error',

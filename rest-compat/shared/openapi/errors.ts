@@ -23,7 +23,7 @@ const ERRORS: Record<string, ErrorResponse> = {
     fault: new ApiError('unauthorized', 'Invalid or missing API key'),
   },
   PaymentRequired: {
-    description: 'A quota bucket is exhausted.',
+    description: 'A quota bucket is exhausted, or a budget is spent.',
     fault: new ApiError('quota_exceeded', 'Quota exceeded for credits', { remaining: 0 }),
   },
   Forbidden: {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import {
   boundAt,
   brokenClasses,
+  costBound,
   countTexts,
   createUpstreams,
   endingOf,
@@ -78,11 +79,11 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     const maxTokens = outputBound(model, { promptTokens, maxTokens: request.maxTokens });
     const operationId = newId('op');
     const tally = request.tally ?? new OperationTally();
+    tally.pricedOnly = () => meter.isBoundInUsd;
     const covered = request.metered
       ? await meter.reserveTokens(operationId, model, {
-          promptTokens,
-          maxTokens,
-          multiplier: tokenRate(model),
+          price: { promptTokens, maxTokens, multiplier: tokenRate(model) },
+          costBound: () => costBound(options.models, model, { promptTokens, maxTokens }),
         })
       : promptTokens + maxTokens;
     const allowed = Math.max(1, Math.min(maxTokens, covered - promptTokens));

@@ -3,13 +3,22 @@ import type { Principal } from '../../access/access.types.js';
 import { storageLimitOf } from '../../access/index.js';
 import { ApiError } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
-import { CANCELLED, ledgerFallback, recordJson } from '../../metering/index.js';
-import type { Metering, OperationOutcome, OperationRequest, TokenPrice } from '../../metering/index.js';
+import { CANCELLED, isBoundInUsd, ledgerFallback, recordJson } from '../../metering/index.js';
+import type {
+  CostBound,
+  Metering,
+  OperationOutcome,
+  OperationRequest,
+  TokenPrice,
+} from '../../metering/index.js';
 import type { Model } from '../../models/models.types.js';
 import type { Amounts } from '../../contract/words.js';
 import { RunFault } from './run.fault.js';
 import type { EndedOperation } from './run.moves.queries.js';
 import type { RunRow } from './run.row.js';
+
+/** Refusals that end the run, in their own words. */
+const ENDING: ReadonlySet<string> = new Set(['unauthorized', 'budget_exceeded', 'invalid_request']);
 
 /**
  * The reservations of one run. Each model call and each tool reserves its price before it begins. The reservation is settled in the
@@ -28,9 +37,18 @@ export class RunMeter {
     return storageLimitOf(this.options.principal.plan);
   }
 
+  /** Whether a hard budget in USD counts the run's calls. */
+  get isBoundInUsd(): boolean {
+    return isBoundInUsd(this.request({ id: '', kind: 'agent_model', price: {}, model: null }));
+  }
+
   /** @returns the tokens that the reservation covers. @throws RunFault `Quota exceeded for credits` */
-  async reserveTokens(id: string, model: Model, price: TokenPrice): Promise<number> {
-    const reservation = await this.reserve({ id, kind: 'agent_model', price, model: model.id });
+  async reserveTokens(
+    id: string,
+    model: Model,
+    { price, costBound }: { price: TokenPrice; costBound: () => CostBound | null },
+  ): Promise<number> {
+    const reservation = await this.reserve({ id, kind: 'agent_model', price, model: model.id, costBound });
     return reservation?.coveredTokens ?? price.promptTokens + price.maxTokens;
   }
 
@@ -88,8 +106,7 @@ export class RunMeter {
     } catch (error) {
       if (error instanceof ApiError && error.code === 'quota_exceeded')
         throw new RunFault('Quota exceeded for credits', error);
-      if (error instanceof ApiError && error.code === 'unauthorized')
-        throw new RunFault(error.message, error);
+      if (error instanceof ApiError && ENDING.has(error.code)) throw new RunFault(error.message, error);
       throw error;
     }
   }

@@ -1,12 +1,13 @@
 import { invalid } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
-import { attributionOf, OperationTally } from '../../metering/index.js';
+import { attributionOf, isBoundInUsd, OperationTally } from '../../metering/index.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Metering, TokenPrice } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 import type { Search } from '../../search/index.js';
 import { admitCall } from '../pipeline/call-admission.js';
+import { costBound } from '../pipeline/cost-bound.js';
 import type { InputFetcher } from '../../files/files.types.js';
 import { FurtherParts, fillFiles } from './documents.js';
 import type { DocumentReader } from './documents.js';
@@ -219,6 +220,10 @@ class Admissions implements ChatAdmission {
 
   async resume(held: HeldChat, body: Body, more: readonly string[] = []): Promise<AdmittedChat> {
     const { call } = held;
+    const attribution = attributionOf(call, body);
+    const price = { promptTokens: held.promptTokens, maxTokens: held.maxTokens, multiplier: 0 };
+    const operation = { id: held.operationId, kind: 'chat' as const, price, model: null };
+    held.tally.pricedOnly = () => isBoundInUsd({ principal: call.principal, operation, attribution });
     const { request, model } = await withFiles(this.options, call, await this.check(call, body, more));
     if (!request.webSearch) return { ...held, request, model, citations: [] };
     const found = await withWebSearch(request, this.options.search, call.signal);
@@ -261,6 +266,7 @@ class Admissions implements ChatAdmission {
       kind,
       price: priceOf(checked),
       model: checked.model.id,
+      costBound: () => costBound(this.options.models, checked.model, checked),
     };
     const { attribution } = checked.request;
     return admitCall(
@@ -268,6 +274,8 @@ class Admissions implements ChatAdmission {
       call,
       windows ? { endpoint: 'chat', operation, attribution } : { operation, attribution },
     ).then((reservation) => {
+      const tally = new OperationTally();
+      tally.pricedOnly = () => isBoundInUsd({ principal: call.principal, operation, attribution });
       const covered = reservation?.coveredTokens ?? checked.promptTokens + checked.maxTokens;
       return {
         request: checked.request,
@@ -277,7 +285,7 @@ class Admissions implements ChatAdmission {
         call,
         operationId,
         citations: [],
-        tally: new OperationTally(),
+        tally,
       };
     });
   }

@@ -89,6 +89,7 @@ export function createEmbeddingService(options: EmbeddingOptions): EmbeddingServ
       kind: 'embedding',
       check: (call, body) => check(options, call, body),
       price: ({ tokens, model }) => ({ promptTokens: tokens, maxTokens: 0, multiplier: tokenRate(model) }),
+      mostUsed: ({ tokens }) => ({ promptTokens: tokens, maxTokens: 0 }),
       ask: (provider, target, { checked: { request }, signal }) =>
         embed(provider, target, { request, signal }),
       async made(value, { checked: { request, model, tokens: counted }, answered }) {

@@ -42,6 +42,7 @@ export function createImageKind(options: ImageKindOptions): GenerationKind<Image
       return input;
     },
     price: priceOfImages,
+    units: ({ n }) => ({ image: n }),
     inputParams: (input, model) => ({ model: model.id, ...input }),
     withdraw: createWithdrawal(options.providers, 'image'),
     run: async (context, params, model) =>

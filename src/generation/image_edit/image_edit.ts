@@ -46,6 +46,7 @@ export function createImageEditKind(options: ImageEditKindOptions): GenerationKi
       parseImageEditInput(body, model, capabilitiesOf(options.providers, model), dialect),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (_, model) => priceOfUnits(1, model),
+    units: () => ({ edit: 1, image: 1 }),
     inputParams: ({ holed: _, ...input }, model) => ({ model: model.id, ...input }),
     present: async (job, data) => await withBytes(options.files, job, data),
     run: async (context, params, model) =>

@@ -31,6 +31,7 @@ export function createMusicKind(options: MusicKindOptions): GenerationKind<Music
       parseMusicInput(body, model, engineOf(options.providers, 'music', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (_, model) => priceOfUnits(1, model),
+    units: ({ duration_seconds: second }) => ({ track: 1, second }),
     inputParams: ({ reader: _, ...input }, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as MusicInput, model }),

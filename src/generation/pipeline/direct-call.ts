@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { newId } from '../../contract/ids.js';
 import type { Amounts } from '../../contract/words.js';
-import { attributionOf, OperationTally, SUCCEEDED } from '../../metering/index.js';
+import { attributionOf, isBoundInUsd, OperationTally, SUCCEEDED } from '../../metering/index.js';
 import type { Attempted } from '../../metering/index.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Attribution, Metering, OperationRequest, Settlement } from '../../metering/metering.types.js';
@@ -10,6 +10,8 @@ import { UpstreamError } from '../../providers/index.js';
 import type { Provider, ProviderRegistry } from '../../providers/index.js';
 import { answerOfFault, endingOf } from '../chat/settlement.js';
 import { admitCall } from './call-admission.js';
+import { costBound } from './cost-bound.js';
+import type { MostUsed } from './cost-bound.js';
 import { createUpstreams } from './upstreams.js';
 
 export interface DirectCallOptions {
@@ -40,6 +42,8 @@ export interface DirectCall<Checked extends { model: Model }, Value> {
   check(call: CallContext, body: Record<string, unknown>): Checked | Promise<Checked>;
   /** What is reserved. */
   price(checked: Checked): OperationRequest['price'];
+  /** What it may use of its model. */
+  mostUsed(checked: Checked): MostUsed;
   /** One attempt. @throws UpstreamError */
   ask(provider: Provider, target: Model, work: { checked: Checked; signal: AbortSignal }): Promise<Value>;
   /** @param answered the model that gave the value */
@@ -53,10 +57,10 @@ const priced = (made: MadeAnswer, { charged }: Settlement): Record<string, unkno
 
 /** Slots and price in one statement; a fault of the checks is told once the slot was taken (429 comes before 403 and 400). */
 async function admit<C extends { model: Model }, V>(
-  metering: Metering,
-  { check, price, kind }: DirectCall<C, V>,
+  { metering, models }: DirectCallOptions,
+  { check, price, mostUsed, kind }: DirectCall<C, V>,
   { call, body }: { call: CallContext; body: Record<string, unknown> },
-): Promise<{ checked: C; operationId: string }> {
+): Promise<{ checked: C; operationId: string; tally: OperationTally }> {
   let checked: C;
   let attribution: Attribution;
   try {
@@ -67,11 +71,20 @@ async function admit<C extends { model: Model }, V>(
     throw fault;
   }
   const operationId = newId('op');
+  const operation: OperationRequest = {
+    id: operationId,
+    kind,
+    price: price(checked),
+    model: checked.model.id,
+    costBound: () => costBound(models, checked.model, mostUsed(checked)),
+  };
   await admitCall(metering, call, {
-    operation: { id: operationId, kind, price: price(checked), model: checked.model.id },
+    operation,
     attribution,
   });
-  return { checked, operationId };
+  const tally = new OperationTally();
+  tally.pricedOnly = () => isBoundInUsd({ principal: call.principal, operation, attribution });
+  return { checked, operationId, tally };
 }
 
 /** The answer for which an earlier request with the call's Idempotency-Key was charged before its process died. */
@@ -98,8 +111,7 @@ export function createDirectCall<C extends { model: Model }, V>(
     const keptAs = [direct.name, body];
     const before = await chargedBefore(metering, call, keptAs);
     if (before) return before;
-    const { checked, operationId } = await admit(metering, direct, { call, body });
-    const tally = new OperationTally();
+    const { checked, operationId, tally } = await admit(options, direct, { call, body });
     const signal = call.idempotencyKey === null ? call.signal : never;
     const { value, model: answered } = await upstreams
       .ask(checked.model, { signal, tally }, (provider, target) =>

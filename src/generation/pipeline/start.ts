@@ -13,6 +13,7 @@ import type { Model } from '../../models/models.types.js';
 import { admitCall, CallSlots } from './call-admission.js';
 import type { GenerationKind } from '../generation.types.js';
 import type { GenerationOptions } from './pipeline.js';
+import { costBound } from './cost-bound.js';
 import { checkRequest } from './checks.js';
 import type { Checked } from './checks.js';
 
@@ -120,7 +121,10 @@ function failed({ job: { failureMessage } }: AnyKind, error: unknown): never {
   throw error instanceof ApiError ? error : new ApiError('server_error', failureMessage, { cause: error });
 }
 
-function operationOf({ kind, model, input, jobId, operationId }: Draft): OperationRequest {
+function operationOf(
+  { models }: Pick<StartOptions, 'models'>,
+  { kind, model, input, jobId, operationId }: Draft,
+): OperationRequest {
   const { exhaustedMessage } = kind.job;
   return {
     id: operationId,
@@ -128,6 +132,7 @@ function operationOf({ kind, model, input, jobId, operationId }: Draft): Operati
     price: kind.price(input, model),
     model: model.id,
     jobId,
+    costBound: () => costBound(models, model, { units: kind.units(input) }),
     ...(exhaustedMessage === null ? {} : { exhaustedMessage }),
   };
 }
@@ -168,7 +173,7 @@ async function reserve(
     await admitCall(options.metering, call, {
       ...windows,
       slots,
-      operation: operationOf(draft),
+      operation: operationOf(options, draft),
       attribution: draft.attribution,
     });
   } catch (error) {

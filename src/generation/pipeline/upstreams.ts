@@ -7,6 +7,7 @@ import { ApiError } from '../../contract/errors.js';
 import { UnreadableImageError } from '../../imaging/index.js';
 import type { OperationTally } from '../../metering/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import { versionAt } from '../../pricing/index.js';
 import { abortedError, UpstreamError } from '../../providers/index.js';
 import type { Provider, ProviderRegistry } from '../../providers/index.js';
 
@@ -59,6 +60,8 @@ function isRefusedElsewhere(error: unknown, { isFallback }: { isFallback: boolea
   return isFallback && error instanceof UpstreamError && error.fault === 'rejected';
 }
 
+const isPriced = ({ cost }: Model): boolean => versionAt(cost, Date.now()) !== null;
+
 /** An attempt that failed, of so many before it at the same provider. */
 interface Tried {
   target: Model;
@@ -97,6 +100,7 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
   ): Promise<Answered<T>> {
     let last: UpstreamError | null = null;
     for (const target of targets) {
+      if (target !== asked && !isPriced(target) && (await tally.pricedOnly())) continue;
       try {
         for (let tries = 0; ; tries++) {
           // Looked up each time, because a reload may have replaced the provider.

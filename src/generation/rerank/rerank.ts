@@ -88,6 +88,7 @@ export function createRerankService(options: DirectCallOptions): RerankService {
       kind: 'rerank',
       check: (call, body) => check(options, call, body),
       price: ({ units, model }) => priceOfUnits(units, model),
+      mostUsed: ({ units }) => ({ units: { search: units } }),
       ask: (provider, target, { checked: { request }, signal }) =>
         rank(provider, target, { request, signal }),
       made: (ranked, { checked, answered }) =>

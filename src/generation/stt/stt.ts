@@ -42,6 +42,7 @@ export function createSttKind(options: SttKindOptions): GenerationKind<SttInput>
       return { ...input, seconds: Math.ceil(durationSeconds) };
     },
     price: (input, model) => priceOfUnits(input.seconds ?? 1, model),
+    units: ({ seconds }) => ({ second: seconds ?? 1 }),
     inputParams: ({ seconds: _, reader: __, ...input }, model) => ({ model: model.id, ...input }),
     withdraw: createWithdrawal(options.providers, 'stt'),
     run: async (context, params, model) =>

@@ -35,6 +35,7 @@ export function createTtsKind(options: TtsKindOptions): GenerationKind<TtsInput>
       parseTtsInput(body, model, engineOf(options.providers, 'tts', model)?.capabilities, dialect),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (input, model) => priceOfUnits(characterCount(input.input), model),
+    units: ({ input }) => ({ character: characterCount(input) }),
     inputParams: ({ reader: _, ...input }, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as TtsInput, model }),

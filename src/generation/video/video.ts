@@ -36,6 +36,7 @@ export function createVideoKind(options: VideoKindOptions): GenerationKind<Video
       parseVideoInput(body, model, engineOf(options.providers, 'video', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: priceOfVideo,
+    units: ({ duration_seconds: second }) => ({ second }),
     inputParams: (input, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as VideoInput, model }),

@@ -23,6 +23,16 @@ LEFT JOIN budget_counters c ON c.budget_id = b.id AND c.period_start = p.start
 WHERE b.org_id = $1 AND ($2::text IS NULL OR b.id = $2)
 GROUP BY b.id, p.start, p.now ORDER BY b.id`;
 
+/** The figures of counters, by their budgets' ids and subjects. */
+export const CALLERS_FIGURES = `
+SELECT b.id, v.subject, ${milliseconds('greatest(b.created_at, p.start)')} AS counts_from,
+  ${milliseconds('penstock_budget_end(b.period, p.now)')} AS resets_at,
+  COALESCE(c.spent, 0)::text AS spent, COALESCE(c.reserved, 0)::text AS reserved
+FROM unnest($2::text[], $3::text[]) WITH ORDINALITY v (budget, subject, nth) JOIN budgets b ON b.id = v.budget AND b.org_id = $1
+CROSS JOIN LATERAL (SELECT clock_timestamp() AS now, penstock_budget_start(b.period, clock_timestamp()) AS start) p
+LEFT JOIN budget_counters c ON c.budget_id = b.id AND c.period_start = p.start AND c.subject = v.subject
+ORDER BY v.nth`;
+
 /** The current period's counters of a budget, by subject, after one. */
 export const SUBJECTS = `
 SELECT c.subject, c.spent::text AS spent, c.reserved::text AS reserved
@@ -43,3 +53,8 @@ FROM locked l, budgets b WHERE c.id = l.id AND b.id = $1`;
 export const DELETE_COUNTERS = `
 WITH locked AS MATERIALIZED (${LOCKED})
 DELETE FROM budget_counters c USING locked l WHERE c.id = l.id`;
+
+export const FORGET_COUNTERS = {
+  name: 'penstock_budget_forget',
+  text: 'SELECT penstock_budget_forget($1) AS forgotten',
+};

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { ApiKey } from '../../access/index.js';
+import type { Principal } from '../../access/index.js';
 import { recordChange } from '../../audit/index.js';
 import type { AuditChange } from '../../audit/index.js';
 import { EACH_SUBJECT } from '../../contract/budgets.js';
@@ -10,8 +11,17 @@ import type { Database } from '../../database/index.js';
 import { budgetAmount } from './budget-amount.js';
 import { BudgetEntity } from './budget.entity.js';
 import type { BudgetRow } from './budget.entity.js';
+import { countersOfCaller } from './concerned.js';
 import { changedColumns, columnsOf } from './budget.input.js';
-import { DELETE_COUNTERS, FIGURES, MARK_COUNTERS, NEW_VERSION, NOTIFY, SUBJECTS } from './budget.queries.js';
+import {
+  CALLERS_FIGURES,
+  DELETE_COUNTERS,
+  FIGURES,
+  MARK_COUNTERS,
+  NEW_VERSION,
+  NOTIFY,
+  SUBJECTS,
+} from './budget.queries.js';
 import type { Budget, BudgetChange, BudgetService, BudgetSubject, NewBudget } from './budget.types.js';
 
 const MAX_BUDGETS = 50;
@@ -102,6 +112,23 @@ class Budgets implements BudgetService {
       return figures.flatMap((one) => {
         const row = rows.get(one.id);
         return row === undefined ? [] : [toBudget(row, one)];
+      });
+    });
+  }
+
+  ofCaller(principal: Principal): Promise<Budget[]> {
+    const { orgId } = principal;
+    const counters = countersOfCaller(principal);
+    if (counters.length === 0) return Promise.resolve([]);
+    return this.database.tenant(orgId, async (em) => {
+      const rows = new Map((await em.find(BudgetEntity, { orgId })).map((row) => [row.id, row]));
+      const [ids, subjects] = [counters.map(({ rule }) => rule.id), counters.map(({ subject }) => subject)];
+      const figures = await sqlOf(em).query<FiguresRow & SubjectRow>(CALLERS_FIGURES, [orgId, ids, subjects]);
+      return figures.flatMap((one) => {
+        const row = rows.get(one.id);
+        if (row === undefined) return [];
+        const { remaining } = figuresOf(row, one);
+        return [{ ...toBudget(row, one), subject: one.subject || null, remaining }];
       });
     });
   }

@@ -1,3 +1,4 @@
+import type { Principal } from '../../access/access.types.js';
 import type { BudgetAmount, BudgetPeriod, BudgetScope, BudgetUnit } from '../../contract/budgets.js';
 
 /** What a budget, or one of its subjects, has spent in the current period. */
@@ -56,6 +57,8 @@ export type BudgetChange = Partial<Pick<NewBudget, 'name' | 'limit' | 'hard' | '
 export interface BudgetService {
   /** In the order in which they are checked: that of their ids. */
   list(orgId: string): Promise<Budget[]>;
+  /** Those that concern all calls of a caller, each with what it has spent of it: a budget of `*` by the caller's subject. */
+  ofCaller(principal: Principal): Promise<Budget[]>;
   /** @throws ApiError invalid_request with `param`, not_found for an unknown organisation */
   create(orgId: string, input: NewBudget): Promise<Budget>;
   /** The new limit holds for the current period too; a threshold whose event was told is told once in a period. @throws ApiError not_found */
