@@ -1,6 +1,7 @@
 -- Everything that the first release has. A file whose functions call others in plain SQL (LANGUAGE sql) comes after theirs.
 
 \ir current/installation/installation.sql
+\ir current/installation/trusted_documents.sql
 
 \ir current/access/period.sql
 \ir current/access/organizations.sql
@@ -43,6 +44,7 @@
 \ir current/metering/settlement_types.sql
 \ir current/metering/balance_events.sql
 \ir current/metering/ledger_numbers.sql
+\ir current/metering/ledger_months.sql
 \ir current/metering/balance_write.sql
 \ir current/metering/balance_open.sql
 \ir current/metering/windows.sql

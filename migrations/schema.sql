@@ -283,6 +283,7 @@ CREATE TABLE api_keys (
   tags text[] DEFAULT '{}'::text[] NOT NULL,
   previous_hash bytea,
   previous_until timestamp with time zone,
+  is_router boolean DEFAULT false NOT NULL,
   CONSTRAINT api_keys_check CHECK (((rate_rpm IS NULL) = (rate_burst IS NULL))),
   CONSTRAINT api_keys_end_user_check CHECK (((length(end_user) >= 1) AND (length(end_user) <= 256))),
   CONSTRAINT api_keys_hash_key UNIQUE (hash),
@@ -552,6 +553,7 @@ CREATE TABLE installation (
   webhook_plans text[],
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   public_url text,
+  ledger_dropped_before text COLLATE "C",
   CONSTRAINT installation_only_one_check CHECK (only_one),
   CONSTRAINT installation_pkey PRIMARY KEY (only_one)
 );
@@ -916,6 +918,16 @@ CREATE POLICY stored_bytes_tenant ON stored_bytes FOR ALL TO penstock_tenant USI
 GRANT DELETE, INSERT, SELECT, UPDATE ON stored_bytes TO penstock_system;
 GRANT DELETE, INSERT, SELECT, UPDATE ON stored_bytes TO penstock_tenant;
 
+CREATE TABLE trusted_documents (
+  name text COLLATE "C" NOT NULL,
+  body text NOT NULL,
+  published_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT trusted_documents_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+  CONSTRAINT trusted_documents_pkey PRIMARY KEY (name)
+);
+CREATE INDEX trusted_documents_published ON public.trusted_documents USING btree (published_at);
+GRANT INSERT, SELECT ON trusted_documents TO penstock_system;
+
 CREATE TABLE usage_cells (
   org_id text COLLATE "C" NOT NULL,
   start timestamp with time zone NOT NULL,
@@ -1016,16 +1028,68 @@ CREATE TABLE usage_ledger (
   CONSTRAINT usage_ledger_pkey PRIMARY KEY (operation_id),
   CONSTRAINT usage_ledger_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text]))),
   CONSTRAINT usage_ledger_status_check CHECK ((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
-) WITH (fillfactor=80);
-CREATE INDEX usage_ledger_by_org ON public.usage_ledger USING btree (org_id, created_at, operation_id);
-CREATE INDEX usage_ledger_by_sequence ON public.usage_ledger USING btree (org_id, sequence) WHERE (sequence IS NOT NULL);
-CREATE INDEX usage_ledger_held ON public.usage_ledger USING btree (holder) WHERE ((state = 'reserved'::text) AND (holder IS NOT NULL));
+) PARTITION BY RANGE (operation_id);
+CREATE INDEX usage_ledger_by_org ON ONLY public.usage_ledger USING btree (org_id, created_at, operation_id);
+CREATE INDEX usage_ledger_by_sequence ON ONLY public.usage_ledger USING btree (org_id, sequence) WHERE (sequence IS NOT NULL);
+CREATE INDEX usage_ledger_open ON ONLY public.usage_ledger USING btree (holder) WHERE (state = 'reserved'::text);
 ALTER TABLE usage_ledger ENABLE ROW LEVEL SECURITY;
 ALTER TABLE usage_ledger FORCE ROW LEVEL SECURITY;
 CREATE POLICY usage_ledger_system ON usage_ledger FOR ALL TO penstock_system USING (true) WITH CHECK (true);
 CREATE POLICY usage_ledger_tenant ON usage_ledger FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
 GRANT DELETE, INSERT, SELECT, UPDATE ON usage_ledger TO penstock_system;
 GRANT SELECT ON usage_ledger TO penstock_tenant;
+
+CREATE TABLE usage_ledger_default (
+  operation_id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  key_id text,
+  user_id text,
+  kind text NOT NULL,
+  state text NOT NULL,
+  swept boolean DEFAULT false NOT NULL,
+  period_start timestamp with time zone NOT NULL,
+  reserved bigint[] NOT NULL,
+  charged bigint[],
+  granted bigint[],
+  given boolean,
+  correction text,
+  restored boolean,
+  model text,
+  request_id text,
+  job_id text,
+  run_id text,
+  holder text COLLATE "C",
+  service_client text,
+  client_name text,
+  user_agent text,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  settled_at timestamp with time zone,
+  end_user text,
+  tags text[] DEFAULT '{}'::text[] NOT NULL,
+  parent text,
+  answered_model text,
+  provider text,
+  upstream_id text,
+  status text,
+  error_code text,
+  latency_ms integer,
+  first_token_ms integer,
+  tokens bigint[],
+  cost_nano bigint,
+  cost_version text,
+  reserved_nano bigint,
+  counters bigint[],
+  sequence bigint,
+  opening jsonb,
+  CONSTRAINT usage_ledger_default_pkey PRIMARY KEY (operation_id),
+  CONSTRAINT usage_ledger_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text]))),
+  CONSTRAINT usage_ledger_status_check CHECK ((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
+) WITH (fillfactor=80);
+CREATE INDEX usage_ledger_default_holder_idx ON public.usage_ledger_default USING btree (holder) WHERE (state = 'reserved'::text);
+CREATE INDEX usage_ledger_default_org_id_created_at_operation_id_idx ON public.usage_ledger_default USING btree (org_id, created_at, operation_id);
+CREATE INDEX usage_ledger_default_org_id_sequence_idx ON public.usage_ledger_default USING btree (org_id, sequence) WHERE (sequence IS NOT NULL);
+ALTER TABLE usage_ledger_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE usage_ledger_default FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE usage_rollups (
   org_id text COLLATE "C" NOT NULL,
@@ -2697,6 +2761,16 @@ BEGIN
   $query$, p_table) USING p_worker, p_ids, p_fences, p_lease_ms;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_ledger_bound(p_at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT 'op_' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz',
+    ((floor(date_part('epoch', p_at) * 1000)::bigint >> shift) & 31)::int + 1, 1), '' ORDER BY shift DESC)
+  FROM generate_series(0, 45, 5) shift
+$function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_ledger_charge(l usage_ledger)
  RETURNS bigint[]
  LANGUAGE sql
@@ -2724,12 +2798,107 @@ BEGIN
   UPDATE usage_ledger l SET state = p_state, swept = false, correction = id WHERE l.operation_id = e.operation_id;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_ledger_drop(p_keep integer, p_now timestamp with time zone DEFAULT clock_timestamp())
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  month timestamptz;
+  first text;
+  next text;
+BEGIN
+  PERFORM pg_advisory_xact_lock(7301, 2);
+  SELECT to_date(right(c.relname, 7), 'YYYY_MM')::timestamp AT TIME ZONE 'UTC' INTO month
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'usage_ledger'::regclass AND c.relname ~ '^usage_ledger_[0-9]{4}_[0-9]{2}$'
+    ORDER BY c.relname LIMIT 1;
+  IF month IS NULL OR month >= penstock_month_start(p_now, -p_keep) THEN
+    RETURN 'none';
+  END IF;
+  first := penstock_ledger_bound(month);
+  next := penstock_ledger_bound(penstock_month_start(month, 1));
+  IF penstock_ledger_open(first, next) OR EXISTS (
+      SELECT 1 FROM (SELECT l.org_id, max(l.sequence) AS last FROM usage_ledger l
+          WHERE l.operation_id >= first AND l.operation_id < next AND l.sequence IS NOT NULL GROUP BY l.org_id) l
+        JOIN organizations g ON g.id = l.org_id LEFT JOIN usage_folds f ON f.org_id = l.org_id
+        WHERE l.last > COALESCE(f.sequence, 0)) THEN
+    RETURN 'kept';
+  END IF;
+  PERFORM set_config('lock_timeout', '50ms', true);
+  BEGIN
+    LOCK TABLE usage_ledger IN ACCESS EXCLUSIVE MODE;
+  EXCEPTION WHEN lock_not_available THEN
+    RETURN 'busy';
+  END;
+  -- What was opened meanwhile.
+  IF penstock_ledger_open(first, next) THEN
+    RETURN 'kept';
+  END IF;
+  UPDATE installation i SET ledger_dropped_before = greatest(i.ledger_dropped_before, next);
+  PERFORM penstock_ledger_remove(month);
+  RETURN 'dropped';
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_ledger_id()
  RETURNS text
  LANGUAGE sql
 AS $function$
   SELECT 'op_' || substr(penstock_event_id(), 5)
 $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_month(p_month timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT 'usage_ledger_' || to_char(p_month AT TIME ZONE 'UTC', 'YYYY_MM')
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_months(p_now timestamp with time zone DEFAULT clock_timestamp())
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO '$user', 'public'
+AS $function$
+DECLARE
+  dropped_before CONSTANT text := COALESCE((SELECT i.ledger_dropped_before FROM installation i), '');
+  name text;
+  first text;
+  next text;
+  missing int := 0;
+BEGIN
+  PERFORM pg_advisory_xact_lock(7301, 2);
+  PERFORM set_config('lock_timeout', '100ms', true);
+  FOR step IN -1 .. 2 LOOP
+    name := penstock_ledger_month(penstock_month_start(p_now, step));
+    first := penstock_ledger_bound(penstock_month_start(p_now, step));
+    next := penstock_ledger_bound(penstock_month_start(p_now, step + 1));
+    CONTINUE WHEN to_regclass(name) IS NOT NULL OR first COLLATE "C" < dropped_before;
+    BEGIN
+      EXECUTE format('CREATE TABLE %I (LIKE usage_ledger INCLUDING ALL) WITH (fillfactor = 80)', name);
+      -- For the time of this transaction, which has it alone, its owner may move rows.
+      ALTER TABLE usage_ledger_default NO FORCE ROW LEVEL SECURITY;
+      EXECUTE format('WITH moved AS (DELETE FROM usage_ledger_default WHERE operation_id >= %L AND operation_id < %L RETURNING *)
+        INSERT INTO %I SELECT * FROM moved', first, next, name);
+      ALTER TABLE usage_ledger_default FORCE ROW LEVEL SECURITY;
+      EXECUTE format('ALTER TABLE usage_ledger ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', name, first, next);
+      EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
+      EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
+    EXCEPTION WHEN lock_not_available THEN
+      missing := missing + 1;
+    END;
+  END LOOP;
+  RETURN missing;
+END $function$;
+GRANT EXECUTE ON FUNCTION penstock_ledger_months(timestamp with time zone) TO penstock_system;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_open(p_first text, p_next text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN EXISTS (SELECT 1 FROM usage_ledger l WHERE l.state = 'reserved' AND l.operation_id >= p_first AND l.operation_id < p_next);
+END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_ledger_opening(b balances)
  RETURNS void
@@ -2742,6 +2911,17 @@ BEGIN
         'allowance', b.allowance, 'topupStart', b.topup_start, 'topupAdded', b.topup_added, 'used', b.used));
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_ledger_remove(p_month timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO '$user', 'public'
+AS $function$
+BEGIN
+  EXECUTE format('DROP TABLE %I', penstock_ledger_month(p_month));
+END $function$;
+GRANT EXECUTE ON FUNCTION penstock_ledger_remove(timestamp with time zone) TO penstock_system;
+
 CREATE OR REPLACE FUNCTION public.penstock_ledger_restore(p_op text, p_fallback jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -2749,7 +2929,8 @@ AS $function$
 DECLARE
   b balances;
 BEGIN
-  IF EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = p_op) THEN
+  IF EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = p_op)
+      OR (SELECT p_op COLLATE "C" < i.ledger_dropped_before FROM installation i) THEN
     RETURN;
   END IF;
   b := penstock_balance_open(p_fallback ->> 'org', (p_fallback ->> 'version')::bigint,
@@ -2770,6 +2951,14 @@ CREATE OR REPLACE FUNCTION public.penstock_message(p_head text, p_time text, p_t
 AS $function$
   SELECT jsonb_build_object('id', p_head || penstock_event_tail(), 'type', p_type, 'orgId', p_org_id,
     'timestamp', p_time, 'data', p_data)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_month_start(p_at timestamp with time zone, p_after integer)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT (date_trunc('month', p_at AT TIME ZONE 'UTC') + p_after * interval '1 month') AT TIME ZONE 'UTC'
 $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_ms_since(p_at timestamp with time zone)
@@ -3797,7 +3986,7 @@ BEGIN
     SELECT $1, $4, 63 - GROUPING(status, operation, end_user, key_id, provider, model) AS dims, at, model, provider, key_id, end_user,
         operation, status, %2$s
       FROM (SELECT date_bin($5, start, 'epoch') AS at, * FROM usage_cells WHERE org_id = $1 AND start >= $2 AND start < $3) c
-      GROUP BY at, GROUPING SETS (%3$s) ORDER BY dims, at$sql$, s.names, s.sums, sets)
+      GROUP BY at, GROUPING SETS (%3$s) ORDER BY dims, at, model, provider, key_id, operation, status$sql$, s.names, s.sums, sets)
     USING p_org, p_from, p_until, p_level, step;
   EXECUTE format($sql$
     INSERT INTO usage_rollups (org_id, level, dims, start, %4$s, tag, %1$s)
@@ -3822,7 +4011,7 @@ BEGIN
     INSERT INTO usage_rollups (org_id, level, dims, start, model, provider, key_id, end_user, operation, status, tag, %1$s)
     SELECT $1, 2, dims, date_bin('1 day', start, 'epoch') AS day, model, provider, key_id, end_user, operation, status, tag, %2$s
       FROM usage_rollups WHERE org_id = $1 AND level = 1 AND start >= $2 AND start < $3
-      GROUP BY dims, day, model, provider, key_id, end_user, operation, status, tag ORDER BY dims, day$sql$, s.names, s.sums)
+      GROUP BY dims, day, model, provider, key_id, end_user, operation, status, tag ORDER BY dims, day, model, provider, key_id, operation, status, tag$sql$, s.names, s.sums)
     USING p_org, p_from, p_until;
   PERFORM penstock_usage_group_cells(p_org, 2, p_from, p_until);
 END $function$;

@@ -3,6 +3,7 @@ import type { GraphQLField, GraphQLObjectType, GraphQLSchema } from 'graphql';
 import { getNullableType } from 'graphql';
 import type { PubSub } from 'type-graphql';
 import { buildSchemaSync } from 'type-graphql';
+import { AgentEdges, AgentRunEdges } from './agent/agent-edges.resolver.js';
 import { AgentResolver } from './agent/agent.resolver.js';
 import { AgentRunResolver } from './agent/run.resolver.js';
 import { ChatResolver } from './chat/chat.resolver.js';
@@ -49,7 +50,9 @@ import { WebhookResolver } from './webhook/webhook.resolver.js';
 export type ResolverClass = new () => object;
 
 const schemaResolvers: ResolverClass[] = [
+  AgentEdges,
   AgentResolver,
+  AgentRunEdges,
   AgentRunResolver,
   ApiKeyResolver,
   BudgetResolver,

@@ -36,4 +36,8 @@ export type { DocumentRequest, Documents } from './documents/index.js';
 export { createGraphqlHandler } from './http/handler.js';
 export type { GraphqlHandler } from './http/handler.js';
 export type { GraphqlHandlerOptions } from './http/handler.types.js';
-export { paramOf as graphqlParamOf, parseRequest as parseGraphqlRequest } from './http/request.js';
+export {
+  nameIn as documentNameIn,
+  paramOf as graphqlParamOf,
+  parseRequest as parseGraphqlRequest,
+} from './http/request.js';

@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { bundle } from './build.mjs';
+import { CLIENT_OPERATIONS, clientOperations } from './client-operations.mjs';
 import { DASHBOARD_TYPES, checkOperations, dashboardTypes } from './dashboard-types.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -29,7 +30,12 @@ async function generate() {
     await bundle([GENERATOR], folder);
     const { renderContracts } = await import(pathToFileURL(join(folder, 'contracts.js')).href);
     const contracts = await renderContracts();
-    return { ...contracts, [DASHBOARD_TYPES]: await dashboardTypes(contracts[SDL]) };
+    const sdl = contracts[SDL];
+    return {
+      ...contracts,
+      [DASHBOARD_TYPES]: await dashboardTypes(sdl),
+      [CLIENT_OPERATIONS]: clientOperations(sdl),
+    };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

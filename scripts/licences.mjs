@@ -172,7 +172,8 @@ export async function checkLicences() {
   const packages = await lockedPackages();
   const shipped = new Set(shippedOf(packages));
   const faults = Object.entries(packages)
-    .filter(([path]) => path !== '')
+    // The root, and our own workspaces, which it links to.
+    .filter(([path, { link }]) => path.startsWith('node_modules/') && link !== true)
     .filter(([path, entry]) => !isAllowed(licenceOf(path, entry), shipped.has(path) ? SHIPPED : DEVELOPMENT))
     .map(
       ([path, entry]) =>

@@ -1,7 +1,7 @@
 /**
  * A database's schema as text: types, sequences, tables with their columns, constraints, indexes, policies, grants and triggers, and functions,
  * each kind in the order of names. Equal schemas give equal texts. What PostgreSQL itself, an extension or the migrator made is left out, and
- * so is what a server with pgvector adds (`src/database/vectors.ts`).
+ * so are what a server with pgvector adds (`src/database/vectors.ts`) and the ledger's months, which every start makes.
  */
 
 /** Objects of schema public that belong to no extension. */
@@ -64,10 +64,10 @@ ORDER BY c.relname`;
 
 const tables = (order) => `
 SELECT concat_ws(E'\\n',
-  format(E'CREATE %sTABLE %I (%s%s\\n)%s;', CASE c.relpersistence WHEN 'u' THEN 'UNLOGGED ' ELSE '' END, c.relname, ${columns(order)}, ${CONSTRAINTS},
-    ' WITH (' || (SELECT string_agg(o, ', ' ORDER BY o) FROM unnest(c.reloptions) o) || ')'),
+  format(E'CREATE %sTABLE %I (%s%s\\n)%s%s;', CASE c.relpersistence WHEN 'u' THEN 'UNLOGGED ' ELSE '' END, c.relname, ${columns(order)}, ${CONSTRAINTS},
+    ' PARTITION BY ' || pg_get_partkeydef(c.oid), ' WITH (' || (SELECT string_agg(o, ', ' ORDER BY o) FROM unnest(c.reloptions) o) || ')'),
   ${INDEXES}, ${SECURITY}, ${POLICIES}, ${grants('c.relacl', '', 'c.relowner', 'c.relname')}, ${TRIGGERS}) AS text
-FROM pg_class c WHERE ${RELATION} AND c.relkind IN ('r', 'p') ORDER BY c.relname`;
+FROM pg_class c WHERE ${RELATION} AND c.relkind IN ('r', 'p') AND c.relname !~ '^usage_ledger_[0-9]' ORDER BY c.relname`;
 
 const FUNCTIONS = `
 SELECT concat_ws(E'\\n', rtrim(pg_get_functiondef(p.oid), E'\\n') || ';',

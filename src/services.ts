@@ -1,6 +1,7 @@
 import type { Authenticator, PlanCatalogue } from './access/access.types.js';
 import type {
   ClientTokenService,
+  TrustedDocuments,
   KeyService,
   OrganizationService,
   PeopleService,
@@ -50,6 +51,7 @@ export interface Services {
   organizations: OrganizationService;
   keys: KeyService;
   clientTokens: ClientTokenService;
+  trustedDocuments: TrustedDocuments;
   team: TeamService;
   people: PeopleService;
   authenticator: Authenticator;

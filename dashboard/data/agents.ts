@@ -9,7 +9,7 @@ const AGENT = graphql(`
     name
     description
     systemPrompt
-    model
+    model: modelId
     tools
     temperature
     maxIterations

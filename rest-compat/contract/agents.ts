@@ -5,7 +5,7 @@ import { wrapped } from './wrapped.js';
 
 /** Contract 2.11. */
 const AGENT = `
-  id name description icon system_prompt: systemPrompt model tools temperature max_tokens: maxTokens
+  id name description icon system_prompt: systemPrompt model: modelId tools temperature max_tokens: maxTokens
   max_iterations: maxIterations memory_enabled: memoryEnabled is_template: isTemplate is_public: isPublic
   run_count: runCount created_at: createdAt updated_at: updatedAt`;
 

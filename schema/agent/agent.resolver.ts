@@ -93,7 +93,7 @@ export class AgentResolver {
     @Arg('id', () => ID, { description: 'Id of the agent.' }) id: string,
   ): Promise<DeleteAgentResult> {
     await services.agents.delete(call.principal, id);
-    return { success: true };
+    return { id, success: true };
   }
 
   @Scope('agents')

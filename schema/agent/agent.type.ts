@@ -27,9 +27,6 @@ export class AgentType {
   @Field(() => String, { description: 'Its instructions, at most 10,000 characters.' })
   systemPrompt!: string;
 
-  @Field(() => String, { description: 'Id of its chat model.' })
-  model!: string;
-
   @Field(() => [String], { description: 'Ids of the tools that it may use.' })
   tools!: string[];
 
@@ -76,6 +73,9 @@ export const AgentConnection = connectionType('Agent', () => AgentType);
 
 @ObjectType({ simpleResolvers: true, description: 'The answer to deleteAgent.' })
 export class DeleteAgentResult {
+  @Field(() => ID, { description: 'The id of what is gone.' })
+  id!: string;
+
   @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
 }

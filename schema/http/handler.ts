@@ -6,7 +6,9 @@ import type { HttpAnswer, HttpEdge, Progress, RequestBody } from '../../src/http
 import {
   discardBody,
   errorHeaders,
+  etagOf,
   eventStreamPreference,
+  isKnown,
   rateFor,
   sendAnswer,
   sendOnce,
@@ -40,6 +42,7 @@ export interface GraphqlHandler {
 export async function createGraphqlHandler(options: GraphqlHandlerOptions): Promise<GraphqlHandler> {
   const apollo = await createApollo(options);
   const { edge } = options;
+  const trusted = options.services.trustedDocuments;
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let call: CallContext | null = null;
@@ -60,10 +63,10 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
   /** Answers, or tells what is to be streamed. */
   async function serve({ request, response, call, body }: Incoming): Promise<GraphqlRequest | null> {
     const source = await read(request, body);
-    const streamed = streamedOf(options, request, source);
+    const streamed = await streamedOf(options, { request, call }, source);
     if (streamed !== null) return streamed;
     await edge.takeSlot(call);
-    const graphql = parseRequest(source);
+    const { name, ...graphql } = await trusted.resolve(parseRequest(source), call.principal);
     const prepared = options.documents.prepare(graphql);
     const work = { request, call, graphql, prepared };
     const key = request.headers['idempotency-key'];
@@ -80,7 +83,8 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       await sendOnce({ edge, response, request: keyed, answer });
       return null;
     }
-    await sendRated(edge, { response, call }, await run({ ...work, progress: undefined }));
+    const answer = await run({ ...work, progress: undefined });
+    await sendRated(edge, { response, call }, name === undefined ? answer : tagged(request, answer));
     return null;
   }
 
@@ -187,14 +191,26 @@ async function read(request: IncomingMessage, body: RequestBody): Promise<Reques
   return { json: await body.parse(await body.readJson(BODY_LIMIT_BYTES), paramOf) };
 }
 
+/** Of a trusted document: a browser may keep the answer, and ask whether it still holds. */
+function tagged(request: IncomingMessage, answer: HttpAnswer): HttpAnswer {
+  if (answer.status !== 200) return answer;
+  const etag = etagOf(answer.body);
+  const headers = { ...answer.headers, 'cache-control': 'private', etag };
+  if (request.method === 'GET' && isKnown(request, etag))
+    return { ...answer, status: 304, headers, body: '' };
+  return { ...answer, headers };
+}
+
 /** A subscription of a client that accepts event streams beside JSON. Its slot is not taken: it may be one of another window. */
-function streamedOf(
-  { documents }: GraphqlHandlerOptions,
-  request: IncomingMessage,
+async function streamedOf(
+  { documents, services }: GraphqlHandlerOptions,
+  { request, call }: Pick<Incoming, 'request' | 'call'>,
   source: RequestSource,
-): GraphqlRequest | null {
+): Promise<GraphqlRequest | null> {
   if (eventStreamPreference(request.headers.accept) !== 'accepted') return null;
-  const graphql = parsedOrNull(source);
+  const parsed = parsedOrNull(source);
+  const graphql =
+    parsed && (await services.trustedDocuments.resolve(parsed, call.principal).catch(() => null));
   const prepared = graphql && documents.prepare(graphql);
   if (prepared === null || 'errors' in prepared) return null;
   const { query, operationName, variables } = graphql as GraphqlRequest;

@@ -5,7 +5,11 @@ import type { DocumentRequest } from '../documents/index.js';
 /** A request's parts as the GraphQL-over-HTTP draft names them, their kinds checked. */
 export interface GraphqlRequest extends DocumentRequest {
   extensions?: Record<string, unknown> | null | undefined;
+  /** Of a trusted document. */
+  name?: string | undefined;
 }
+
+const MAX_NAME = 255;
 
 const refuse = (message: string) => new ApiError('invalid_request', message);
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -23,19 +27,38 @@ export function parseRequest(source: RequestSource): GraphqlRequest {
   const parts = 'query' in source ? fromQuery(source.query) : source.json;
   if (Array.isArray(parts)) throw refuse('Batched operations are not supported');
   if (!isRecord(parts)) throw refuse('The request must be a JSON object with a query');
-  const { query, operationName, variables, extensions } = parts;
-  // The word on which clients that send hashes (APQ) send the document alone.
-  if (isRecord(extensions) && isRecord(extensions['persistedQuery']))
-    throw refuse('PersistedQueryNotSupported');
-  if (typeof query !== 'string' || query.trim() === '') throw refuse('query must be a string');
+  const { operationName, variables, extensions } = parts;
+  const name = nameIn(parts);
+  // A document that is named need not be sent.
+  const query = parts['query'] ?? (name === undefined ? undefined : '');
+  if (typeof query !== 'string' || (query.trim() === '' && name === undefined))
+    throw refuse('query must be a string');
   if (operationName != null && typeof operationName !== 'string')
     throw refuse('operationName must be a string');
   if (variables != null && !isRecord(variables)) throw refuse('variables must be an object');
   if (extensions != null && !isRecord(extensions)) throw refuse('extensions must be an object');
   // Apollo tells an absent part from an undefined one.
-  const given = { operationName, variables, extensions };
+  const given = { operationName, variables, extensions: withoutHash(extensions) };
   const present = Object.entries(given).filter(([, part]) => part != null);
-  return { query, ...Object.fromEntries(present) } as GraphqlRequest;
+  const named = name === undefined ? {} : { name };
+  return { query, ...named, ...Object.fromEntries(present) } as GraphqlRequest;
+}
+
+/** It has been read; Apollo would look for the document by itself. */
+function withoutHash(extensions: Record<string, unknown> | null | undefined): unknown {
+  if (extensions == null || !('persistedQuery' in extensions)) return extensions;
+  const { persistedQuery: _, ...others } = extensions;
+  return others;
+}
+
+/** What names a trusted document: `documentId`, or the hash that clients of Apollo's convention send. @throws ApiError invalid_request */
+export function nameIn({ documentId, extensions }: Record<string, unknown>): string | undefined {
+  const persisted = isRecord(extensions) ? extensions['persistedQuery'] : undefined;
+  const hash = isRecord(persisted) ? (persisted['sha256Hash'] ?? '') : undefined;
+  const name = documentId ?? hash;
+  if (name === undefined || name === null) return undefined;
+  if (typeof name !== 'string' || name.length > MAX_NAME) throw refuse('documentId must be a string');
+  return name;
 }
 
 /** An empty part stands for one that is left out, as the GraphQL-over-HTTP draft has it. */

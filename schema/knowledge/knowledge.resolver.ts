@@ -79,7 +79,7 @@ export class KnowledgeResolver {
     @Arg('id', () => ID, { description: 'Id of the file.' }) id: string,
   ): Promise<DeleteKnowledgeResult> {
     await services.knowledge.delete(call.principal, agentId, id);
-    return { success: true };
+    return { id, success: true };
   }
 
   @Scope('agents')
@@ -111,6 +111,6 @@ export class KnowledgeResolver {
     @Arg('id', () => ID, { description: 'Id of the memory.' }) id: string,
   ): Promise<DeleteKnowledgeResult> {
     await services.memories.delete(call.principal, id);
-    return { success: true };
+    return { id, success: true };
   }
 }

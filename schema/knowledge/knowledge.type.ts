@@ -54,6 +54,9 @@ export class UploadKnowledgeInput {
 
 @ObjectType({ simpleResolvers: true, description: 'The answer to a deletion.' })
 export class DeleteKnowledgeResult {
+  @Field(() => ID, { description: 'The id of what is gone.' })
+  id!: string;
+
   @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
 }

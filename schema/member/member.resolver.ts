@@ -65,7 +65,7 @@ export class MemberResolver {
     @Arg('userId', () => ID, userIdArgument) userId: string,
   ): Promise<RemoveMemberResult> {
     await services.team.remove(call.principal, userId);
-    return { success: true };
+    return { id: userId, success: true };
   }
 
   @People('admin')

@@ -53,6 +53,9 @@ export class AddMemberResult {
   description: 'The answer to removePenstockMember.',
 })
 export class RemoveMemberResult {
+  @Field(() => ID, { description: 'The id of what is gone.' })
+  id!: string;
+
   @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
 }

@@ -108,7 +108,7 @@ export class WebhookResolver {
     @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
   ): Promise<DeleteWebhookResult> {
     await services.webhooks.delete(call.principal, id);
-    return { success: true };
+    return { id, success: true };
   }
 
   @Scope('webhooks', 'admin')

@@ -115,6 +115,9 @@ export const WebhookDeliveryConnection = connectionType('WebhookDelivery', () =>
 
 @ObjectType({ simpleResolvers: true, description: 'The answer to deleteWebhook.' })
 export class DeleteWebhookResult {
+  @Field(() => ID, { description: 'The id of what is gone.' })
+  id!: string;
+
   @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
 }

@@ -69,6 +69,7 @@ export const ApiKey = defineEntity({
     /** Read by the authenticator's statements only, as `hash` is. */
     previousHash: p.blob().nullable().lazy(),
     previousUntil: p.datetime().nullable(),
+    isRouter: p.boolean().default(false),
     /** Null: an API key that a person or the command line made. */
     sessionId: p.text().nullable(),
     /** The email address, at that time, of the person who made the key; null: the command line. */

@@ -30,6 +30,8 @@ export interface Principal {
   budgets?: readonly BudgetRule[];
   /** Who is signed in, where the key is that of a session. */
   person?: { sessionId: string; role: MemberRole };
+  /** Whether the key is a router's, which passes on what its own callers ask: it may send documents that are not trusted. */
+  isRouter?: boolean;
   /** Set where the caller has shown a client token. All else is of the key that made it, narrowed by what the token has of its own. */
   token?: ClientTokenGrant;
 }

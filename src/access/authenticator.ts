@@ -39,6 +39,7 @@ interface Row {
   rate_burst: number | null;
   end_user: string | null;
   tags: string[];
+  is_router: boolean;
   plan_code: PlanCode;
   subscription_ends_at: Date | null;
   version: number;
@@ -111,6 +112,7 @@ function toPrincipal(row: Row, catalogue: PlanCatalogue, now: Date = row.read_at
     ...plans,
     rate: rateOf(row, plans.plan),
     models: row.models,
+    isRouter: row.is_router,
     ...(row.end_user === null && row.tags.length === 0
       ? {}
       : { stamps: { endUser: row.end_user, tags: row.tags } }),

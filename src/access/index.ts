@@ -8,6 +8,8 @@ export { createClientTokenService } from './client-tokens.js';
 export type { ClientTokenService, MadeClientToken, NewClientToken } from './client-tokens.js';
 export { readClientToken } from './client-token.input.js';
 export { isClientToken } from './client-tokens.js';
+export { createTrustedDocuments, publishDocuments, readManifest } from './trusted-documents.js';
+export type { TrustedDocuments, TrustMode } from './trusted-documents.js';
 export { createKeyService } from './keys.js';
 export type { KeyName, KeyRecord, KeyService, NewKey } from './keys.js';
 export { createMemberService } from './members.js';

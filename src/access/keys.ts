@@ -43,6 +43,7 @@ export interface KeyRecord {
   rate: { rpm: number; burst: number } | null;
   endUser: string | null;
   tags: string[];
+  isRouter: boolean;
 }
 
 export interface NewKey extends KeyLimits {
@@ -50,6 +51,8 @@ export interface NewKey extends KeyLimits {
   name: string;
   scopes: readonly Scope[];
   expiresAt?: Date | null;
+  /** Whether it may send documents that are not trusted (beyond 14.8). Default false. */
+  isRouter?: boolean;
   /** Default: the organisation's service user. A person is recorded as the key's creator. */
   userId?: string;
 }
@@ -98,6 +101,7 @@ function toRecord(row: ApiKeyRow): KeyRecord {
     rate: row.rateRpm == null || row.rateBurst == null ? null : { rpm: row.rateRpm, burst: row.rateBurst },
     endUser: row.endUser ?? null,
     tags: row.tags,
+    isRouter: row.isRouter,
   };
 }
 
@@ -160,6 +164,7 @@ export async function insertKey(em: EntityManager, input: NewKey): Promise<KeyRe
     prefix: key.slice(0, PREFIX_LENGTH),
     hash: hashKey(key),
     ...columnsOf(input),
+    isRouter: input.isRouter ?? false,
     name,
     scopes: SCOPES.filter((scope) => scopes.includes(scope)),
     madeBy: person?.email ?? null,

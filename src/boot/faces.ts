@@ -79,6 +79,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const contextOf = (call: CallContext): GraphqlContext => ({ call, services });
   const engine: OperationEngine = {
     schema,
+    resolve: (request, caller) => services.trustedDocuments.resolve(request, caller),
     prepare: (request) => documents.prepare(request),
     watches: (request) => documents.watches(request),
     takeSlot: async (call, request) =>

@@ -5,6 +5,7 @@ import {
   createOrganizationService,
   createPeopleService,
   createTeamService,
+  createTrustedDocuments,
 } from '../access/index.js';
 import { createAuditLog } from '../audit/index.js';
 import type { Egress } from '../egress/index.js';
@@ -117,12 +118,13 @@ export async function compose(
 }
 
 /** Organisations, their keys and their people, and who changed what of them. */
-function accessServices({ database, plans }: Foundation) {
+function accessServices({ config, database, plans }: Foundation) {
   return {
     audit: createAuditLog({ database }),
     organizations: createOrganizationService({ database, plans }),
     keys: createKeyService({ database }),
     clientTokens: createClientTokenService({ database }),
+    trustedDocuments: createTrustedDocuments({ database, mode: config.http.trustedDocuments }),
     team: createTeamService({ database, members: createMemberService({ database }) }),
     people: createPeopleService({ database }),
   };

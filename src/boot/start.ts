@@ -6,7 +6,7 @@ import type { Config } from '../config/index.js';
 import { writeFault } from '../http/index.js';
 import { createResponseRetention } from '../generation/index.js';
 import { createJobRetention, createJobWorker, createRetention } from '../jobs/index.js';
-import { forgetCounters } from '../metering/index.js';
+import { forgetCounters, turnLedger } from '../metering/index.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { Services } from '../services.js';
 import { createFolding } from '../usage/index.js';
@@ -124,13 +124,14 @@ function startRetentions({ config, logger, database, files }: Foundation, closer
     retention.start();
     closers.add('retention', () => retention.close());
   }
-  const counters = createRetention({
-    what: 'counters of budgets',
-    forgetSome: () => forgetCounters(database),
-    logger,
-  });
-  counters.start();
-  closers.add('the counters of budgets', () => counters.close());
+  for (const [what, forgetSome] of [
+    ['counters of budgets', () => forgetCounters(database)],
+    ['months of the ledger', () => turnLedger(database, { keep: config.ledgerRetentionMonths, logger })],
+  ] as const) {
+    const retention = createRetention({ what, forgetSome, logger });
+    retention.start();
+    closers.add(`the retention of ${what}`, () => retention.close());
+  }
 }
 
 /** Starts a worker's tasks. The returned function stops the running jobs; the closers stop the rest. */

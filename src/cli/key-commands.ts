@@ -16,16 +16,18 @@ interface CreateOptions {
   burst?: number;
   endUser?: string;
   tags?: string[];
+  router?: boolean;
 }
 
 /** A key as the list shows it: limits where it has any. */
-function shownOf({ createdAt: _, models, rate, endUser, tags, ...shown }: KeyRecord): object {
+function shownOf({ createdAt: _, models, rate, endUser, tags, isRouter, ...shown }: KeyRecord): object {
   return {
     ...shown,
     ...(models === null ? {} : { models }),
     ...(rate === null ? {} : { rate }),
     ...(endUser === null ? {} : { endUser }),
     ...(tags.length === 0 ? {} : { tags }),
+    ...(isRouter ? { router: true } : {}),
   };
 }
 
@@ -36,9 +38,8 @@ function rateOf({ rpm, burst }: CreateOptions): { rpm: number; burst: number } |
   return { rpm: rpm ?? both, burst: burst ?? both };
 }
 
-/** `key create|rotate|revoke|list`; the full key is shown once, by `create` and `rotate` (contract 2.16). */
-export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('API keys.');
+/** `key create`. */
+function addCreate(key: Command): void {
   key
     .command('create')
     .requiredOption('--org <id or name>')
@@ -50,18 +51,33 @@ export function addKeyCommands(program: Command): void {
     .option('--burst <count>', 'requests that may arrive at once; default: --rpm', parseCount)
     .option('--end-user <name>', 'the end user of all calls of the key')
     .option('--tags <list>', 'tags of all calls of the key, separated by commas', parseList)
+    .option('--router', 'of a GraphQL router: it may send documents that are not trusted')
     .action(async (options: CreateOptions) => {
       const { org, name, scopes, expires, models = null, endUser = null, tags = [] } = options;
+      const isRouter = options.router === true;
       const withSession = await session();
       print(
         await withSession(async ({ organizations, keys }) => {
           const orgId = await organizations.resolveId(org);
           const limits = { models, rate: rateOf(options), endUser, tags };
-          const made = await keys.create({ orgId, name, scopes, expiresAt: expires ?? null, ...limits });
+          const made = await keys.create({
+            orgId,
+            name,
+            scopes,
+            expiresAt: expires ?? null,
+            isRouter,
+            ...limits,
+          });
           return { id: made.id, key: made.key, scopes: made.scopes, expiresAt: made.expiresAt };
         }),
       );
     });
+}
+
+/** `key create|rotate|revoke|list`; the full key is shown once, by `create` and `rotate` (contract 2.16). */
+export function addKeyCommands(program: Command): void {
+  const key = program.command('key').description('API keys.');
+  addCreate(key);
   key
     .command('rotate')
     .description('Gives a key a new secret. The earlier secret stays valid for the overlap.')

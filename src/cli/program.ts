@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError, readEnvFile } from '../config/index.js';
 import { addBudgetCommands } from './budget-commands.js';
+import { addDocumentCommands } from './document-commands.js';
 import { addKeyCommands } from './key-commands.js';
 import { addMemberCommands } from './member-commands.js';
 import { addDeadLetterCommands, addOperatorCommands, addUsageCommands } from './operator-commands.js';
@@ -19,6 +20,7 @@ export function createProgram(): Command {
   addKeyCommands(program);
   addBudgetCommands(program);
   addMemberCommands(program);
+  addDocumentCommands(program);
   addDeadLetterCommands(program);
   addUsageCommands(program);
   addOperatorCommands(program);

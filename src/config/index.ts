@@ -24,6 +24,8 @@ export interface Config {
     publicUrlGiven: boolean;
     /** Origins such as `https://app.example.com`, or `*`. */
     corsOrigins: string[];
+    /** Whether documents of GraphQL may be named by their hash, and whether no others may be sent (beyond 14.8). */
+    trustedDocuments: (typeof TRUST_MODES)[number];
     /** CIDRs of proxies whose `X-Forwarded-For` counts (decisions 4). */
     trustProxy: string[];
     /** How many bytes of requests are read and held at once, of all callers together. */
@@ -43,6 +45,8 @@ export interface Config {
     ssl: boolean;
     sasl: { mechanism: (typeof SASL_MECHANISMS)[number]; username: string; password: string } | null;
   } | null;
+  /** Null: the ledger is kept for ever. */
+  ledgerRetentionMonths: number | null;
   providersFile: string | null;
   plansFile: string | null;
   mcpFile: string | null;
@@ -89,6 +93,7 @@ export interface Config {
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+const TRUST_MODES = ['off', 'allow', 'only'] as const;
 const SASL_MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
 
 /** A start that cannot be: every fault found, one line each. */
@@ -99,13 +104,14 @@ export class ConfigError extends Error {
   }
 }
 
-const integer = (min: number, max: number, fallback: number) =>
+const wholeNumber = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,15}$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
-    .default(fallback);
+    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
+
+const integer = (min: number, max: number, fallback: number) => wholeNumber(min, max).default(fallback);
 
 const url = (protocols: string[], what: string) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), what);
@@ -268,9 +274,11 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   EGRESS_ALLOW: cidrs.default([]),
   CORS_ORIGINS: origins.default([]),
+  TRUSTED_DOCUMENTS: z.enum(TRUST_MODES, `must be one of ${TRUST_MODES.join(', ')}`).default('off'),
   TRUST_PROXY: proxies.default([]),
   BODY_BUDGET_MB: integer(MIN_BODY_BUDGET_MB, 1_000_000, defaultBudgetMb()),
   RETENTION_DAYS: integer(1, 36_500, 30),
+  LEDGER_RETENTION_MONTHS: wholeNumber(1, 1_200).optional(),
   SYNC_TIMEOUT_MS: integer(1, 86_400_000, 600_000),
   WORKER_CONCURRENCY: concurrency.default({}),
   NATIVE_CODECS: boolean.default(true),
@@ -363,10 +371,12 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
       publicUrl: env.PUBLIC_URL ?? `http://127.0.0.1:${env.PORT}`,
       publicUrlGiven: env.PUBLIC_URL !== undefined,
       corsOrigins: env.CORS_ORIGINS,
+      trustedDocuments: env.TRUSTED_DOCUMENTS,
       trustProxy: env.TRUST_PROXY,
       bodyBudgetBytes: env.BODY_BUDGET_MB * MB,
     },
     database: { url: env.DATABASE_URL ?? null, poolSize: env.DATABASE_POOL_SIZE },
+    ledgerRetentionMonths: env.LEDGER_RETENTION_MONTHS ?? null,
     kafka: kafkaOf(env),
     providersFile: path(env.PROVIDERS_FILE),
     plansFile: path(env.PLANS_FILE),

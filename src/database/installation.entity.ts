@@ -12,6 +12,7 @@ export const InstallationEntity = defineEntity({
     kafka: p.boolean(),
     webhookPlans: p.array().nullable(),
     publicUrl: p.text().nullable(),
+    ledgerDroppedBefore: p.text().nullable(),
     createdAt: p.datetime(),
   },
 });

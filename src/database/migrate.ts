@@ -57,7 +57,8 @@ async function applyPending(
 }
 
 /**
- * Brings the database to this version's tables, under an advisory lock, as the owner of `url`. Costs two queries where nothing is to do.
+ * Brings the database to this version's tables, under an advisory lock, as the owner of `url`. Where nothing is to do it costs three queries:
+ * the ledger's months are looked at each time.
  * @returns names of the migrations that it applied
  */
 export async function migrate(options: { url: string; logger: Logger }): Promise<string[]> {
@@ -69,6 +70,7 @@ export async function migrate(options: { url: string; logger: Logger }): Promise
   try {
     const pending = await applyPending(client, options);
     await addVectors(client, options.logger);
+    await client.query('SELECT penstock_ledger_months()');
     return pending;
   } finally {
     await client.end(); // releases the lock

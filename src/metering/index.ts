@@ -8,6 +8,7 @@ export { isBoundInUsd } from './budgets/concerned.js';
 export { createBudgetService } from './budgets/budget.service.js';
 export type * from './budgets/budget.types.js';
 export type { CallContext } from './call-context.js';
+export { turnLedger } from './ledger-months.js';
 export { createMetering } from './metering.js';
 export type { MeteringOptions } from './metering.js';
 export type * from './metering.types.js';

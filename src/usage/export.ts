@@ -1,5 +1,5 @@
 import { BUCKETS } from '../contract/words.js';
-import type { Database } from '../database/index.js';
+import type { UsageReader } from './bounded.js';
 import { listRecords } from './records.js';
 import type { UsageExportQuery, UsageRecord } from './usage.types.js';
 
@@ -75,10 +75,10 @@ const COLUMNS = Object.keys(fieldsOf({ client: {}, amounts: {}, granted: {} } as
 
 /** @see Usage.export */
 export async function* exportRecords(
-  database: Pick<Database, 'transaction'>,
+  reader: UsageReader,
   { orgId, filter, format }: UsageExportQuery,
 ): AsyncGenerator<string> {
-  let page = await listRecords(database, { orgId, filter, first: PAGE });
+  let page = await listRecords(reader, { orgId, filter, first: PAGE });
   if (format === 'csv') yield csvLine(COLUMNS);
   for (;;) {
     const lines = page.nodes.map((record) => {
@@ -87,6 +87,6 @@ export async function* exportRecords(
     });
     if (lines.length > 0) yield lines.join('');
     if (page.nextCursor === null) return;
-    page = await listRecords(database, { orgId, filter, first: PAGE, after: page.nextCursor });
+    page = await listRecords(reader, { orgId, filter, first: PAGE, after: page.nextCursor });
   }
 }

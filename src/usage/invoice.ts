@@ -97,13 +97,26 @@ function compareAnswer(id: string, invoiced: Invoiced, answer: Answer): Differen
   return differences;
 }
 
+/** The lines of a record's attempts and rounds as one, under the record's ids; its model is that of the last. */
+function joinLines(invoice: Map<string, Invoiced>, { upstream_id: id }: Answer): void {
+  const ids = id.split(' ');
+  const lines = ids.flatMap((one) => invoice.get(one) ?? []);
+  const last = lines.at(-1);
+  if (ids.length === 1 || last === undefined) return;
+  for (const one of ids) invoice.delete(one);
+  const sum = (at: 0 | 1 | 2): number => lines.reduce((all, { tokens }) => all + tokens[at], 0);
+  const pico = lines.reduce((all, line) => all + line.pico, 0n);
+  invoice.set(id, { model: last.model, tokens: [sum(0), sum(1), sum(2)], pico });
+}
+
 /** Each answer of an invoice beside the ledger's, and what either has alone. */
 export async function compareInvoice(sql: Sql, orgId: string, text: string): Promise<Difference[]> {
   const invoice = readInvoice(text);
+  const named = [...invoice.keys()];
+  const known = await sql.query<Answer>(ANSWERS, [orgId, named]);
+  for (const answer of known) joinLines(invoice, answer);
+  const answers = new Map(known.map((answer) => [answer.upstream_id, answer]));
   const ids = [...invoice.keys()];
-  const answers = new Map(
-    (await sql.query<Answer>(ANSWERS, [orgId, ids])).map((answer) => [answer.upstream_id, answer]),
-  );
   const differences = ids.flatMap((id) => {
     const [invoiced, answer] = [invoice.get(id)!, answers.get(id)];
     if (answer !== undefined) return compareAnswer(id, invoiced, answer);
@@ -126,7 +139,7 @@ export async function compareInvoice(sql: Sql, orgId: string, text: string): Pro
   const models = [...new Set(found.flatMap(({ model }) => model ?? []))];
   const unnamed = await sql.query<{ upstream_id: string; cost_nano: string }>(UNNAMED, [
     orgId,
-    ids,
+    named,
     models,
     new Date(from!),
     new Date(until!),

@@ -43,25 +43,27 @@ export const ROLLUPS = `
     WHERE org_id = $1 AND start < CASE r.level WHEN 1 THEN $2::timestamptz ELSE $3::timestamptz END) c ON true
   WHERE r.org_id = $1 AND r.dims < 64 GROUP BY r.level, r.dims, c.requests, c.cost, c.amounts ORDER BY r.level, r.dims`;
 
-/** What budgets' counters say, and what the operations that they count say. */
+/** What budgets' counters say, and what the operations that they count say: their ends, and what corrected those. */
 export const COUNTERS = `
   SELECT c.budget_id, c.subject, c.period_start, c.spent::text, c.reserved::text,
     COALESCE(l.spent, 0)::text AS ledger_spent, COALESCE(l.reserved, 0)::text AS ledger_reserved
   FROM budget_counters c
   LEFT JOIN LATERAL (SELECT
-      sum(CASE WHEN c.amount = 0 THEN l.cost_nano ELSE l.charged[c.amount] END) FILTER (WHERE l.state <> 'reserved') AS spent,
+      sum(CASE WHEN c.amount = 0 THEN COALESCE(l.cost_nano, 0) + COALESCE(x.cost_nano, 0)
+        ELSE COALESCE(l.charged[c.amount], 0) + COALESCE(x.charged[c.amount], 0) END) FILTER (WHERE l.state <> 'reserved') AS spent,
       sum(CASE WHEN c.amount = 0 THEN l.reserved_nano ELSE l.reserved[c.amount] END) FILTER (WHERE l.state = 'reserved') AS reserved
-    FROM usage_ledger l WHERE l.org_id = $1 AND c.id = ANY (l.counters)) l ON true
+    FROM usage_ledger l LEFT JOIN usage_ledger x ON x.operation_id = l.correction
+    WHERE l.org_id = $1 AND c.id = ANY (l.counters)) l ON true
   WHERE c.org_id = $1 ORDER BY c.id`;
 
-/** What the ledger knows of answers by their upstreams' ids. */
+/** What the ledger knows of answers by their upstreams' ids: a record has all of its attempts and rounds, with spaces between. */
 export const ANSWERS = `
   SELECT upstream_id, COALESCE(answered_model, model) AS model, to_json(tokens) AS tokens, cost_nano::text, created_at
-  FROM usage_ledger WHERE org_id = $1 AND upstream_id = ANY ($2) AND kind NOT IN ('adjustment', 'top_up', 'period')`;
+  FROM usage_ledger WHERE org_id = $1 AND string_to_array(upstream_id, ' ') && $2::text[] AND kind NOT IN ('adjustment', 'top_up', 'period')`;
 
 /** Answers of the same models in the same time that an invoice does not name. */
 export const UNNAMED = `
   SELECT upstream_id, cost_nano::text FROM usage_ledger
-  WHERE org_id = $1 AND upstream_id IS NOT NULL AND NOT upstream_id = ANY ($2) AND COALESCE(answered_model, model) = ANY ($3)
+  WHERE org_id = $1 AND upstream_id IS NOT NULL AND NOT string_to_array(upstream_id, ' ') && $2::text[] AND COALESCE(answered_model, model) = ANY ($3)
     AND created_at >= $4 AND created_at <= $5 AND cost_nano > 0 AND kind NOT IN ('adjustment', 'top_up', 'period')
   ORDER BY created_at LIMIT 10000`;

@@ -1,8 +1,7 @@
-import type { Database } from '../database/index.js';
 import { invalid } from '../contract/errors.js';
 import { toAmounts } from '../metering/index.js';
 import { usdOf } from '../pricing/index.js';
-import { readUsage } from './bounded.js';
+import type { UsageReader } from './bounded.js';
 import { ledgerConditions } from './filter.js';
 import { countStatement, recordsStatement } from './usage.queries.js';
 import type { UsagePage, UsageQuery, UsageRecord, UsageRecordFilter } from './usage.types.js';
@@ -90,16 +89,14 @@ function toRecord(row: Row): UsageRecord {
   };
 }
 
-type Reading = Pick<Database, 'transaction'>;
-
 /** @see Usage.records */
 export async function listRecords(
-  database: Reading,
+  reader: UsageReader,
   { orgId, filter = {}, first, after }: UsageQuery,
 ): Promise<UsagePage> {
   const { us, id } = parseCursor(after);
   const { text, values } = ledgerConditions(filter, [orgId, us, id, first + 1]);
-  const rows = await readUsage(database, (sql) => sql.query<Row>(recordsStatement(text), values));
+  const rows = await reader.read(orgId, (sql) => sql.query<Row>(recordsStatement(text), values));
   const page = rows.slice(0, first);
   const cursors = page.map(cursorOf);
   const more = rows.length > first;
@@ -108,13 +105,11 @@ export async function listRecords(
 
 /** @see Usage.count */
 export async function countRecords(
-  database: Reading,
+  reader: UsageReader,
   orgId: string,
   filter: UsageRecordFilter,
 ): Promise<number> {
   const { text, values } = ledgerConditions(filter, [orgId]);
-  const [row] = await readUsage(database, (sql) =>
-    sql.query<{ count: number }>(countStatement(text), values),
-  );
+  const [row] = await reader.read(orgId, (sql) => sql.query<{ count: number }>(countStatement(text), values));
   return row?.count ?? 0;
 }

@@ -1,10 +1,10 @@
 import { timeSlicer } from '../collections/time-slicer.js';
 import { invalid } from '../contract/errors.js';
 import { BUCKETS } from '../contract/words.js';
-import type { Database, Sql, SqlValue } from '../database/index.js';
+import type { Sql, SqlValue } from '../database/index.js';
 import { toAmounts } from '../metering/index.js';
 import { usdOf } from '../pricing/index.js';
-import { readUsage } from './bounded.js';
+import type { UsageReader } from './bounded.js';
 import { checkFilter, checkRange, FILTER_NAMES } from './filter.js';
 import type { FilterName } from './filter.js';
 import { percentiles } from './latency.js';
@@ -179,11 +179,8 @@ function toRow(row: Row, starts: readonly number[]): SummaryRow {
 }
 
 /** @see Usage.summary */
-export async function summarize(
-  database: Pick<Database, 'transaction'>,
-  query: SummaryQuery,
-): Promise<SummaryRow[]> {
+export async function summarize(reader: UsageReader, query: SummaryQuery): Promise<SummaryRow[]> {
   const asked = check(query);
-  const { starts, rows } = await readUsage(database, (sql) => readRows(sql, asked));
+  const { starts, rows } = await reader.read(asked.orgId, (sql) => readRows(sql, asked));
   return timeSlicer.map(rows, (row) => toRow(row, starts));
 }

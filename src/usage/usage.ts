@@ -1,5 +1,6 @@
 import { recordChange } from '../audit/index.js';
 import type { Database } from '../database/index.js';
+import { createUsageReader } from './bounded.js';
 import { exportRecords } from './export.js';
 import { countRecords, listRecords } from './records.js';
 import { reconcile } from './reconcile.js';
@@ -8,11 +9,12 @@ import { REBUILD, WITHOUT_LIMIT } from './usage.queries.js';
 import type { Usage } from './usage.types.js';
 
 export function createUsage({ database }: { database: Pick<Database, 'transaction'> }): Usage {
+  const reader = createUsageReader(database);
   return {
-    records: (query) => listRecords(database, query),
-    count: (orgId, filter) => countRecords(database, orgId, filter),
-    summary: (query) => summarize(database, query),
-    export: (query) => exportRecords(database, query),
+    records: (query) => listRecords(reader, query),
+    count: (orgId, filter) => countRecords(reader, orgId, filter),
+    summary: (query) => summarize(reader, query),
+    export: (query) => exportRecords(reader, query),
     reconcile: (orgId, invoice) => reconcile(database, orgId, invoice),
     rebuild: (orgId) =>
       database.transaction(async (sql) => {

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Authenticator, Principal } from '../../src/access/access.types.js';
-import { graphqlParamOf } from '../../schema/index.js';
+import { documentNameIn, graphqlParamOf } from '../../schema/index.js';
 import { timeSlicer } from '../../src/collections/time-slicer.js';
 import { ApiError } from '../../src/contract/errors.js';
 import { isLongJson } from '../../src/text/json-pieces.js';
@@ -334,7 +334,7 @@ export class Connection implements ProtocolSocket {
   }
 
   async #prepare(
-    { query, operationName, variables }: SubscribePayload,
+    payload: SubscribePayload,
     operation: Operation,
   ): Promise<OperationArgs | readonly GraphQLError[]> {
     // The key is checked for each operation: its plan may have changed since the connection began.
@@ -343,12 +343,15 @@ export class Connection implements ProtocolSocket {
     const { engine, shared, budget } = this.dependencies;
     const holding = (operation.holding = budget.hold(principal));
     holding.grow(operation.length + OPERATION_BYTES);
+    const { query, operationName, variables } = payload;
+    const name = documentNameIn({ ...payload });
+    const request = await engine.resolve({ query, name, operationName, variables }, principal);
     const asked = {
       engine,
       shared,
       holding,
       call: this.#call(principal, operation),
-      request: { query, operationName, variables },
+      request,
       onResumable: () => {
         operation.resumable = true;
         this.#closeIfIdle();

@@ -1,6 +1,7 @@
 import type { DocumentNode, GraphQLError, GraphQLFormattedError, GraphQLSchema } from 'graphql';
 import type { GraphqlContext } from '../../schema/context.js';
 import type { TimeSlicer } from '../../src/collections/time-slicer.js';
+import type { TrustedDocuments } from '../../src/access/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 
 /** A GraphQL request as it came, over WebSocket or for Server-Sent Events. */
@@ -13,6 +14,8 @@ export interface OperationRequest {
 /** What operations need: the schema, the same limits as over HTTP, and the formatting of errors. */
 export interface OperationEngine {
   schema: GraphQLSchema;
+  /** Finds the text of a trusted document that is named. @throws ApiError for one that is unknown, or may not be sent */
+  resolve: TrustedDocuments['resolve'];
   /** Parses, checks limits and validates. Returns all errors at once. */
   prepare(request: OperationRequest): { document: DocumentNode } | { errors: readonly GraphQLError[] };
   /** Whether a request only watches events and starts no work. */

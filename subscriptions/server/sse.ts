@@ -46,7 +46,7 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
         isEventStream: request.method === 'GET',
       });
       body = edge.body(request, call);
-      const operation = await readOperation(request, body);
+      const operation = await readOperation(dependencies, request, { body, call });
       await stream({ request: operation, response, call, holding: body.holding });
     } catch (fault) {
       const error = visibleError(edge, fault, call?.requestId ?? '');
@@ -62,8 +62,13 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
 }
 
 /** What an operation keeps of its request, since the stream may stay open for days. */
-async function readOperation(request: IncomingMessage, body: RequestBody): Promise<OperationRequest> {
-  const { query, operationName, variables } = parseGraphqlRequest(await readSource(request, body));
+async function readOperation(
+  { engine }: GraphqlSseDependencies,
+  request: IncomingMessage,
+  { body, call }: { body: RequestBody; call: CallContext },
+): Promise<OperationRequest> {
+  const asked = parseGraphqlRequest(await readSource(request, body));
+  const { query, operationName, variables } = await engine.resolve(asked, call.principal);
   return { query, operationName, variables };
 }
 

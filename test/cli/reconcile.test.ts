@@ -29,7 +29,8 @@ beforeAll(async () => {
     [1, 2, 3, 4].map((at) => ({
       settledAt: new Date(AT + at * 60_000),
       model: 'maker/a',
-      upstreamId: `up-${at}`,
+      // The last was tried twice: its invoice has a line for each.
+      upstreamId: at === 4 ? 'up-4a up-4b' : `up-${at}`,
       tokens: [100 * at, 40, 0, 50, 0],
       costNano: String(1_500_000 * at),
       tags: ['a', 'b'],
@@ -58,7 +59,8 @@ async function invoice(...lines: string[]): Promise<string> {
   return file;
 }
 
-const LINES = [1, 2, 3, 4].map((at) => `up-${at},a,${100 * at},40,50,${(0.0015 * at).toFixed(6)}`);
+const LINES = [1, 2, 3].map((at) => `up-${at},a,${100 * at},40,50,${(0.0015 * at).toFixed(6)}`);
+const TWICE = ['up-4a,b,150,20,20,0.0025', 'up-4b,a,250,20,30,0.0035'];
 
 const spoil = (text: string) => server.installation.sql(text, [org.orgId]);
 
@@ -113,14 +115,17 @@ describe('reconcile', () => {
   });
 
   it('agrees with an invoice of the same answers', async () => {
-    expect(await reconcile('--invoice', await invoice(...LINES))).toMatchObject({ code: 0, differences: [] });
+    expect(await reconcile('--invoice', await invoice(...LINES, ...TWICE))).toMatchObject({
+      code: 0,
+      differences: [],
+    });
   });
 
   it('names every difference of an invoice', async () => {
     const file = await invoice(
       LINES[0]!.replace('0.001500', '0.0016'),
       LINES[1]!.replace(',40,', ',30,').replace(',a,', ',z,'),
-      LINES[3]!,
+      ...TWICE,
       'up-9,a,1,0,1,0.5',
     );
     const { code, differences } = await reconcile('--invoice', file);

@@ -122,7 +122,7 @@ const CASES: Case[] = [
   ],
   [
     'recoverWebhook',
-    () => `recoverWebhook(id: "${made['webhook']}", input: { since: "2026-01-01" }) { recovered }`,
+    () => `recoverWebhook(id: "${made['webhook']}", input: { since: "2026-01-01T00:00:00Z" }) { recovered }`,
     'webhook_recovered',
   ],
   ['deleteWebhook', () => `deleteWebhook(id: "${made['webhook']}") { success }`, 'webhook_deleted'],
@@ -162,7 +162,7 @@ const OTHERS = [
   'editImage',
   'generateImage',
   'cancelJob',
-  'createMessage',
+  'createModelMessage',
   'createModeration',
   'generateMusic',
   'rerank',

@@ -25,6 +25,7 @@ function counting() {
   };
   const engine: OperationEngine = {
     schema,
+    resolve: (request) => Promise.resolve(request),
     prepare: ({ query }) => ({ document: parse(query) }),
     watches: () => true,
     takeSlot: () => Promise.resolve(),

@@ -26,6 +26,8 @@ CREATE TABLE api_keys (
   -- The hash of the key's text before the last rotation. That text is accepted until `previous_until`.
   previous_hash bytea UNIQUE,
   previous_until timestamptz,
+  -- Whether the key is a router's: it may send documents that are not trusted (beyond 14.8).
+  is_router boolean NOT NULL DEFAULT false,
   CHECK ((rate_rpm IS NULL) = (rate_burst IS NULL))
 );
 CREATE INDEX api_keys_org ON api_keys (org_id, id);

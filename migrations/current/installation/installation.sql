@@ -10,7 +10,9 @@ CREATE TABLE installation (
   webhook_plans text[],
   created_at timestamptz NOT NULL DEFAULT now(),
   -- PUBLIC_URL of the servers, so that the command line can print links without the servers' environment.
-  public_url text
+  public_url text,
+  -- Operations whose ids are smaller were dropped from the ledger with their months (penstock_ledger_drop).
+  ledger_dropped_before text COLLATE "C"
 );
 
 GRANT SELECT, UPDATE ON installation TO penstock_system;

@@ -1,9 +1,11 @@
--- Writes the ledger row that a reservation would have left, with nothing reserved, where it is not there.
+-- Writes the ledger row that a reservation would have left, with nothing reserved, where it is not there. One of a
+-- month that was dropped had ended before, and stays so.
 CREATE OR REPLACE FUNCTION penstock_ledger_restore(p_op text, p_fallback jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   b balances;
 BEGIN
-  IF EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = p_op) THEN
+  IF EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = p_op)
+      OR (SELECT p_op COLLATE "C" < i.ledger_dropped_before FROM installation i) THEN
     RETURN;
   END IF;
   b := penstock_balance_open(p_fallback ->> 'org', (p_fallback ->> 'version')::bigint,

@@ -5,6 +5,9 @@
 --
 -- Rows of the kinds `top_up`, `adjustment` and `period` are no operations: they tell what else moved a balance.
 --
+-- A partition holds the operations of a month (UTC), by the time that their ids begin with (ledger_months.sql), so that an id
+-- is unique over all of them; the last one holds what belongs to no month that was made.
+--
 -- The rows of an organisation are numbered without a hole (`sequence`): an operation's at its end, all others at once. What
 -- a numbered row tells stays: `charged`, `granted` and `opening` of the rows in their order give every `used` and every
 -- limit. Where an operation's end changes afterwards (released and charged after all, or taken back), a row of kind
@@ -66,10 +69,12 @@ CREATE TABLE usage_ledger (
   sequence bigint,
   -- What a row of kind `period` tells: {periodStart, periodEnd, allowance, topupStart, topupAdded, used}.
   opening jsonb
-) WITH (fillfactor = 80);
+) PARTITION BY RANGE (operation_id);
+CREATE TABLE usage_ledger_default PARTITION OF usage_ledger DEFAULT WITH (fillfactor = 80);
 CREATE INDEX usage_ledger_by_org ON usage_ledger (org_id, created_at, operation_id);
 CREATE INDEX usage_ledger_by_sequence ON usage_ledger (org_id, sequence) WHERE sequence IS NOT NULL;
-CREATE INDEX usage_ledger_held ON usage_ledger (holder) WHERE state = 'reserved' AND holder IS NOT NULL;
+-- Also of those without a holder: a month stays while any operation in it is open (penstock_ledger_drop).
+CREATE INDEX usage_ledger_open ON usage_ledger (holder) WHERE state = 'reserved';
 
 ALTER TABLE usage_ledger ENABLE ROW LEVEL SECURITY;
 ALTER TABLE usage_ledger FORCE ROW LEVEL SECURITY;
@@ -79,3 +84,6 @@ CREATE POLICY usage_ledger_tenant ON usage_ledger TO penstock_tenant
 GRANT SELECT ON usage_ledger TO penstock_tenant;
 CREATE POLICY usage_ledger_system ON usage_ledger TO penstock_system USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON usage_ledger TO penstock_system;
+-- Partitions are read and written by way of the table alone.
+ALTER TABLE usage_ledger_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE usage_ledger_default FORCE ROW LEVEL SECURITY;
