@@ -1,17 +1,15 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
-
-const MONTHS = 'SELECT penstock_ledger_months()';
-const DROP = 'SELECT penstock_ledger_drop($1) AS answer';
+import { DROP_MONTH, MAKE_MONTHS } from './metering.queries.js';
 
 /** Makes the ledger's partitions of the months to come, and drops one that is kept no longer. @returns how many it dropped */
 export async function turnLedger(
   { system }: Pick<Database, 'system'>,
   { keep, logger }: { keep: number | null; logger: Logger },
 ): Promise<number> {
-  await system.query(MONTHS);
+  await system.query(MAKE_MONTHS);
   if (keep === null) return 0;
-  const [row] = await system.query<{ answer: 'none' | 'kept' | 'busy' | 'dropped' }>(DROP, [keep]);
+  const [row] = await system.query<{ answer: 'none' | 'kept' | 'busy' | 'dropped' }>(DROP_MONTH, [keep]);
   if (row?.answer === 'kept')
     logger.debug('the oldest month of the ledger stays: it has open operations, or some are not folded yet');
   return row?.answer === 'dropped' ? 1 : 0;

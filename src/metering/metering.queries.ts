@@ -48,3 +48,8 @@ export const RETURN_SLOTS = {
 };
 
 export const TAKE_BACK = { name: 'penstock_take_back', text: 'SELECT penstock_take_back($1)' };
+
+export const MAKE_MONTHS = 'SELECT penstock_ledger_months()';
+
+/** Drops the oldest month that is kept no longer (migrations/current/metering says when it stays). */
+export const DROP_MONTH = 'SELECT penstock_ledger_drop($1) AS answer';
