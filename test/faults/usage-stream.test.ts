@@ -46,7 +46,10 @@ async function readOnce(
   { key, random }: { key: string; random: () => number },
 ): Promise<void> {
   const server = someApi(random);
-  if (server === undefined) return void (await sleep(50));
+  if (server === undefined) {
+    await sleep(50);
+    return;
+  }
   const client = server.ws(key);
   reader.connections += 1;
   let left = 1 + Math.floor(random() * 300);
@@ -73,7 +76,10 @@ async function readOnce(
 /** What fails with its process is not tried again: the ledger says what became of it. */
 async function call(index: number, { key, random }: { key: string; random: () => number }): Promise<void> {
   const server = someApi(random);
-  if (server === undefined) return void (await sleep(20));
+  if (server === undefined) {
+    await sleep(20);
+    return;
+  }
   const kind = random();
   const messages = [
     { role: 'user', content: kind < 0.15 ? '@sandbox{"fail":"no luck"}' : 'A word on mills.' },
