@@ -102,7 +102,7 @@ export interface AuditLogFilter {
   actors?: readonly (string)[] | null | undefined;
   /** What was done; at most 100. */
   actions?: readonly (AuditAction)[] | null | undefined;
-  /** Ids of what was changed; at most 100. */
+  /** Ids of the changed objects; at most 100. */
   subjects?: readonly (string)[] | null | undefined;
 }
 
@@ -289,15 +289,15 @@ export interface EditImageInput {
 }
 
 export interface RerankInput {
-  /** What is looked for. */
+  /** The question. */
   query: string;
   /** Up to 1,000 texts, or objects with `text`. */
   documents: unknown;
   /** Id of a rerank model; default: see `models(type: rerank)`. */
   model?: string | null | undefined;
-  /** So many of the best; default: all. */
+  /** The number of results to return, best first; default: all. */
   topN?: number | null | undefined;
-  /** Whether results bring their texts. Default false. */
+  /** Whether the results contain their texts. Default false. */
   returnDocuments?: boolean | null | undefined;
 }
 
@@ -411,29 +411,29 @@ export interface ModelMessageInput {
   model?: string | null | undefined;
   /** The conversation: messages of the convention. */
   messages?: unknown | null | undefined;
-  /** What the model is told before it: a text, or blocks. */
+  /** The system prompt: a text, or blocks. */
   system?: unknown | null | undefined;
-  /** Most tokens of the answer; default: the model's own bound. */
+  /** The maximum number of tokens in the answer; default: the model's own limit. */
   maxTokens?: number | null | undefined;
   /** Tools that the model may call. */
   tools?: unknown | null | undefined;
   /** `type`: `auto`, `any`, `none` or `tool` with a `name`. */
   toolChoice?: unknown | null | undefined;
-  /** Whether it thinks first, and with how many tokens. */
+  /** Whether the model thinks first, and with how many tokens. */
   thinking?: unknown | null | undefined;
   /** `effort` and `format` of the answer. */
   outputConfig?: unknown | null | undefined;
-  /** Texts that end the answer. */
+  /** Texts at which the answer stops. */
   stopSequences?: readonly (string)[] | null | undefined;
   /** 0 to 1. */
   temperature?: number | null | undefined;
   /** 0 to 1. */
   topP?: number | null | undefined;
-  /** For models that take it. */
+  /** A token is chosen from this number of most likely tokens, on models that support it. */
   topK?: number | null | undefined;
-  /** `user_id`: changes nothing about the answer. */
+  /** `user_id` names the end user. It does not change the answer. */
   metadata?: unknown | null | undefined;
-  /** What is asked of the maker besides, where the model is its own. */
+  /** Beta features of the maker, for models of upstreams that support the convention. */
   betas?: readonly (string)[] | null | undefined;
 }
 
@@ -599,17 +599,17 @@ export interface UpdateApiKeyInput {
 }
 
 export interface CreateBudgetInput {
-  /** A name for people. A call that does not fit is told it. */
+  /** A name for people. The error of a refused call names it. */
   name: string;
   /** Whose calls it counts. */
   scope: BudgetScope;
-  /** The id of a key, an end user or a tag; `*` counts for each by itself. The organisation's budget has none. */
+  /** The id of a key, an end user or a tag; `*` counts each of them separately. Absent for a budget of the organisation. */
   subject?: string | null | undefined;
   /** What it counts. */
   unit: BudgetUnit;
   /** The most that may be spent in a period. */
   limit: string;
-  /** The period after which it begins anew. */
+  /** The period after which it starts again from 0. */
   period: BudgetPeriod;
   /** Whether calls that do not fit are refused. False: they pass, and are counted. */
   hard?: boolean | undefined;
@@ -620,7 +620,7 @@ export interface CreateBudgetInput {
 export interface UpdateBudgetInput {
   /** A name for people. */
   name?: string | null | undefined;
-  /** The most that may be spent in a period, this one included. */
+  /** The most that may be spent in a period, including the current one. */
   limit?: string | null | undefined;
   /** Whether calls that do not fit are refused. False: they pass, and are counted. */
   hard?: boolean | null | undefined;
@@ -671,9 +671,9 @@ export interface ChangePenstockPasswordInput {
 }
 
 export interface CreateModerationInput {
-  /** A text, several, or parts with texts and pictures. */
+  /** A text, a list of texts, or parts with texts and images. */
   input: unknown;
-  /** The provider's own model; default: the provider's. */
+  /** A model of the provider; default: the provider's default. */
   model?: string | null | undefined;
 }
 
@@ -682,39 +682,39 @@ export interface ModelResponseInput {
   model?: string | null | undefined;
   /** A text, or items of the convention. */
   input?: unknown | null | undefined;
-  /** What the model is told before the input. */
+  /** The system prompt. */
   instructions?: string | null | undefined;
   /** Tools that the model may call. */
   tools?: unknown | null | undefined;
   /** `auto`, `none`, `required` or a tool. */
   toolChoice?: unknown | null | undefined;
-  /** Whether it may call several at once. */
+  /** Whether the model may call several tools at once. */
   parallelToolCalls?: boolean | null | undefined;
-  /** Most searches that are made for the answer. */
+  /** The maximum number of searches for the answer. */
   maxToolCalls?: number | null | undefined;
   /** `format` and `verbosity` of the text. */
   text?: unknown | null | undefined;
-  /** `effort` and `summary` of what is thought. */
+  /** `effort` of the reasoning, and the `summary` of it. */
   reasoning?: unknown | null | undefined;
-  /** Most tokens of the output; default: the model's own bound. */
+  /** The maximum number of tokens in the output; default: the model's own limit. */
   maxOutputTokens?: number | null | undefined;
   /** 0 to 2. */
   temperature?: number | null | undefined;
   /** 0 to 1. */
   topP?: number | null | undefined;
-  /** Alternatives to each token, where a model tells them: 0 to 20. */
+  /** How many alternatives to return for each token, on models that support it: 0 to 20. */
   topLogprobs?: number | null | undefined;
-  /** `auto` leaves out the oldest items that do not fit. */
+  /** `auto` leaves out the oldest items if the input is too long for the model. */
   truncation?: string | null | undefined;
-  /** At most 16 texts that come back with the response. */
+  /** At most 16 texts that are returned with the response. */
   metadata?: unknown | null | undefined;
-  /** What the answer should hold besides. */
+  /** Further data that the answer should contain. */
   include?: readonly (string)[] | null | undefined;
-  /** Whether the response is kept; default true. */
+  /** Whether the response is stored; default true. */
   store?: boolean | null | undefined;
-  /** Whether it is answered at once and worked on without its caller, as by `startResponse`. */
+  /** Whether it runs in the background, as with `startResponse`: the call returns at once. */
   background?: boolean | null | undefined;
-  /** A stored response that this one goes on from. */
+  /** Id of a stored response that this one continues. */
   previousResponseId?: string | null | undefined;
 }
 
@@ -892,7 +892,7 @@ export const queries = {
     tool?: JobTool | null | undefined;
   }, { jobs: { nodes: ({ id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; words: ({ word: string; start: number; end: number; })[] | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; })[]; edges: ({ cursor: string; node: { id: string; orgId: string; userId: string; keyId: string; tool: JobTool; status: JobStatus; progress: number; estimatedCredits: number; actualCredits: number | null; errorMessage: string | null; createdAt: string; startedAt: string | null; completedAt: string | null; modelTier: ModelTier; inputParams: unknown; input: ({ __typename: 'ImageJobInput'; modelId: string; prompt: string | null; size: string | null; n: number | null; style: ImageStyle | null; upscale: string | null; negativePrompt: string | null; seed: number | null; format: MediaFormat | null; }) | ({ __typename: 'ImageEditJobInput'; modelId: string; image: string | null; operation: ImageEditOperation | null; strength: number | null; mask: string | null; prompt: string | null; direction: EditDirection | null; expandPixels: number | null; newBackground: string | null; scale: number | null; size: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'VideoJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; resolution: string | null; fps: number | null; aspectRatio: string | null; mode: JobMode | null; sourceImage: string | null; sourceVideo: string | null; negativePrompt: string | null; seed: number | null; promptOptimizer: boolean | null; loop: boolean | null; }) | ({ __typename: 'MusicJobInput'; modelId: string; prompt: string | null; durationSeconds: number | null; mode: JobMode | null; sourceAudio: string | null; negativePrompt: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'SpeechJobInput'; modelId: string; text: string | null; voice: string | null; speed: number | null; referenceAudio: string | null; referenceText: string | null; format: MediaFormat | null; modelInputs: unknown | null; }) | ({ __typename: 'TranscriptionJobInput'; modelId: string; file: string | null; language: string | null; timestampGranularities: (TimestampGranularity)[] | null; diarization: boolean | null; translation: boolean | null; format: MediaFormat | null; modelInputs: unknown | null; }); outputData: unknown | null; output: ({ __typename: 'ImageOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'ImageEditOutput'; images: ({ url: string; width: number; height: number; })[]; }) | ({ __typename: 'VideoOutput'; url: string; durationSeconds: number; width: number; height: number; }) | ({ __typename: 'MusicOutput'; url: string; durationSeconds: number; }) | ({ __typename: 'SpeechOutput'; url: string; durationSeconds: number; characterCount: number; }) | ({ __typename: 'TranscriptionOutput'; text: string; segments: ({ start: number; end: number; text: string; speaker: string | null; })[]; language: string; durationSeconds: number; format: MediaFormat | null; content: string | null; }) | null; modelId: string; }; })[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null; }; nextCursor: string | null; totalCount: number; } | null }>(
     'jobs',
-    "query ($before: String, $last: Int, $after: String, $first: Int, $sort: JobSort!, $filter: JobFilter, $pending: Boolean, $tool: JobTool) { jobs(before: $before, last: $last, after: $after, first: $first, sort: $sort, filter: $filter, pending: $pending, tool: $tool) { nodes { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } edges { cursor node { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker } language durationSeconds format content } } modelId } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor totalCount } }",
+    "query ($before: String, $last: Int, $after: String, $first: Int, $sort: JobSort, $filter: JobFilter, $pending: Boolean, $tool: JobTool) { jobs(before: $before, last: $last, after: $after, first: $first, sort: $sort, filter: $filter, pending: $pending, tool: $tool) { nodes { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker words { word start end } } language durationSeconds format content } } modelId } edges { cursor node { id orgId userId keyId tool status progress estimatedCredits actualCredits errorMessage createdAt startedAt completedAt modelTier inputParams input { __typename ... on ImageJobInput { modelId prompt size n style upscale negativePrompt seed format } ... on ImageEditJobInput { modelId image operation strength mask prompt direction expandPixels newBackground scale size format modelInputs } ... on VideoJobInput { modelId prompt durationSeconds resolution fps aspectRatio mode sourceImage sourceVideo negativePrompt seed promptOptimizer loop } ... on MusicJobInput { modelId prompt durationSeconds mode sourceAudio negativePrompt format modelInputs } ... on SpeechJobInput { modelId text voice speed referenceAudio referenceText format modelInputs } ... on TranscriptionJobInput { modelId file language timestampGranularities diarization translation format modelInputs } } outputData output { __typename ... on ImageOutput { images { url width height } } ... on ImageEditOutput { images { url width height } } ... on VideoOutput { url durationSeconds width height } ... on MusicOutput { url durationSeconds } ... on SpeechOutput { url durationSeconds characterCount } ... on TranscriptionOutput { text segments { start end text speaker } language durationSeconds format content } } modelId } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nextCursor totalCount } }",
   ),
   /** An agent's knowledge files, newest first. */
   knowledgeFiles: operation<{
@@ -931,9 +931,9 @@ export const queries = {
     'penstockMembers',
     "query { penstockMembers { userId email role createdAt active } }",
   ),
-  /** How many tokens the input of a message has. Nothing is charged. */
+  /** Counts the tokens of a request's input. Nothing is charged. */
   modelMessageTokens: operation<{
-    /** What would be answered. */
+    /** The request whose tokens are counted. */
     input: ModelMessageInput;
   }, { modelMessageTokens: { inputTokens: number; } | null }>(
     'modelMessageTokens',
@@ -953,7 +953,7 @@ export const queries = {
     'models',
     "query ($available: Boolean, $tier: ModelTier, $provider: String, $type: ModelType) { models(available: $available, tier: $tier, provider: $provider, type: $type) { id object created ownedBy name provider type tier multiplier pricing { unit bucket amount credits } contextWindow maxOutputTokens modalities { input output } default available cost { input cachedInput cacheWrite output reasoning from image edit second track character search longContext { input cachedInput cacheWrite output reasoning above } } } }",
   ),
-  /** What the key may call: the available models of its scopes and of the tiers that its plan allows, and the aliases of these, each under its own id. */
+  /** The models that the key may call: available models of its scopes and of the tiers that its plan allows, and their aliases, each as an entry with its own id. */
   callableModels: operation<{}, { callableModels: ({ id: string; object: string; created: number; ownedBy: string; name: string; provider: string; type: ModelType; tier: ModelTier; multiplier: number; pricing: { unit: string; bucket: BucketName; amount: number; credits: number; }; contextWindow: number | null; maxOutputTokens: number | null; modalities: { input: (string)[]; output: (string)[]; }; default: boolean; available: boolean; cost: ({ input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; from: string; image: string | null; edit: string | null; second: string | null; track: string | null; character: string | null; search: string | null; longContext: { input: string | null; cachedInput: string | null; cacheWrite: string | null; output: string | null; reasoning: string | null; above: number; } | null; })[]; })[] | null }>(
     'callableModels',
     "query { callableModels { id object created ownedBy name provider type tier multiplier pricing { unit bucket amount credits } contextWindow maxOutputTokens modalities { input output } default available cost { input cachedInput cacheWrite output reasoning from image edit second track character search longContext { input cachedInput cacheWrite output reasoning above } } } }",
@@ -991,11 +991,11 @@ export const queries = {
     'response',
     "query ($id: ID!) { response(id: $id) { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } }",
   ),
-  /** The items that a stored response was made of, those of earlier turns aside. */
+  /** The input items of a stored response, without those of the responses that it continues. */
   responseInputItems: operation<{
     /** `desc` (default: the latest first) or `asc`. */
     order?: string | null | undefined;
-    /** Id of the item before the first. */
+    /** The page starts after the item with this id. */
     after?: string | null | undefined;
     /** 1 to 100, default 20. */
     first?: number | null | undefined;
@@ -1040,7 +1040,7 @@ export const queries = {
     since?: string | null | undefined;
   }, { usageSummary: ({ start: string; model: string | null; provider: string | null; keyId: string | null; endUser: string | null; tag: string | null; operation: string | null; status: OperationStatus | null; requests: number; errors: number; tokens: { input: number; cachedInput: number; cacheWrite: number; output: number; reasoning: number; }; costUsd: string; unpriced: number; amounts: ({ bucket: BucketName; amount: number; })[]; latencyMs: { p50: number | null; p95: number | null; }; })[] | null }>(
     'usageSummary',
-    "query ($timeZone: String, $filter: UsageFilter, $groupBy: [UsageDimension!], $interval: UsageInterval!, $until: DateTime, $since: DateTime) { usageSummary(timeZone: $timeZone, filter: $filter, groupBy: $groupBy, interval: $interval, until: $until, since: $since) { start model provider keyId endUser tag operation status requests errors tokens { input cachedInput cacheWrite output reasoning } costUsd unpriced amounts { bucket amount } latencyMs { p50 p95 } } }",
+    "query ($timeZone: String, $filter: UsageFilter, $groupBy: [UsageDimension!], $interval: UsageInterval, $until: DateTime, $since: DateTime) { usageSummary(timeZone: $timeZone, filter: $filter, groupBy: $groupBy, interval: $interval, until: $until, since: $since) { start model provider keyId endUser tag operation status requests errors tokens { input cachedInput cacheWrite output reasoning } costUsd unpriced amounts { bucket amount } latencyMs { p50 p95 } } }",
   ),
   /** The version of the API. */
   penstockVersion: operation<{}, { penstockVersion: { api: string; } | null }>(
@@ -1149,9 +1149,9 @@ export const mutations = {
     'createApiKey',
     "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags spend } key } }",
   ),
-  /** Changes a key. It holds for its next calls; open connections stay. Only owners and admins may do this. */
+  /** Changes a key. The changes apply to its next calls; open connections stay open. Only owners and admins may do this. */
   updateApiKey: operation<{
-    /** What is to be changed. */
+    /** The changes. */
     input: UpdateApiKeyInput;
     /** Id of the key. */
     id: string;
@@ -1159,15 +1159,15 @@ export const mutations = {
     'updateApiKey',
     "mutation ($input: UpdateApiKeyInput!, $id: ID!) { updateApiKey(input: $input, id: $id) { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags spend } }",
   ),
-  /** Gives a key a new text; its id and its limits stay. The text before stays valid for `overlapSeconds`, and is refused at once where they are 0. Only owners and admins may do this. */
+  /** Gives a key a new secret; its id and its limits stay the same. The earlier secret is valid for another `overlapSeconds`; with 0 it is refused at once. Only owners and admins may do this. */
   rotateApiKey: operation<{
-    /** So long both texts are valid: 0 to 604,800 (seven days). */
+    /** How long both secrets are valid: 0 to 604,800 seconds (seven days). */
     overlapSeconds?: number | undefined;
     /** Id of the key. */
     id: string;
   }, { rotateApiKey: { apiKey: { id: string; name: string; prefix: string; scopes: (KeyScope)[]; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string; createdBy: string; models: (string)[] | null; rate: { rpm: number; burst: number; } | null; endUser: string | null; tags: (string)[]; spend: string; }; key: string; } | null }>(
     'rotateApiKey',
-    "mutation ($overlapSeconds: Int!, $id: ID!) { rotateApiKey(overlapSeconds: $overlapSeconds, id: $id) { apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags spend } key } }",
+    "mutation ($overlapSeconds: Int, $id: ID!) { rotateApiKey(overlapSeconds: $overlapSeconds, id: $id) { apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags spend } key } }",
   ),
   /** Revokes an API key at once and for ever, and closes its open connections. Only owners and admins may do this. */
   revokeApiKey: operation<{
@@ -1177,7 +1177,7 @@ export const mutations = {
     'revokeApiKey',
     "mutation ($id: ID!) { revokeApiKey(id: $id) { success apiKey { id name prefix scopes expiresAt revokedAt lastUsedAt createdAt createdBy models rate { rpm burst } endUser tags spend } } }",
   ),
-  /** Makes a budget; it counts the calls from now on. Only owners and admins may do this. */
+  /** Creates a budget. It counts calls from now on. Only owners and admins may do this. */
   createBudget: operation<{
     /** The budget. */
     input: CreateBudgetInput;
@@ -1185,9 +1185,9 @@ export const mutations = {
     'createBudget',
     "mutation ($input: CreateBudgetInput!) { createBudget(input: $input) { id name scope subject unit limit period countsFrom resetsAt spent reserved remaining hard thresholds } }",
   ),
-  /** Changes a budget. What was spent stays, and no threshold is told again in its period. Only owners and admins may do this. */
+  /** Changes a budget. The spent amount stays, and no threshold is reported twice in a period. Only owners and admins may do this. */
   updateBudget: operation<{
-    /** What is to be changed. */
+    /** The changes. */
     input: UpdateBudgetInput;
     /** Id of the budget. */
     id: string;
@@ -1195,7 +1195,7 @@ export const mutations = {
     'updateBudget',
     "mutation ($input: UpdateBudgetInput!, $id: ID!) { updateBudget(input: $input, id: $id) { id name scope subject unit limit period countsFrom resetsAt spent reserved remaining hard thresholds } }",
   ),
-  /** Deletes a budget with what it has counted. Only owners and admins may do this. */
+  /** Deletes a budget and its counters. Only owners and admins may do this. */
   deleteBudget: operation<{
     /** Id of the budget. */
     id: string;
@@ -1324,15 +1324,15 @@ export const mutations = {
   ),
   /** Answers in the form of the Messages convention, in one piece; `messageStream` streams it. */
   createModelMessage: operation<{
-    /** What to answer, and how. */
+    /** The request. */
     input: ModelMessageInput;
   }, { createModelMessage: { id: string; model: string; modelTier: ModelTier; stopReason: string | null; text: string; usage: { inputTokens: number; cacheCreationInputTokens: number; cacheReadInputTokens: number; outputTokens: number; creditsUsed: number; }; object: unknown; } | null }>(
     'createModelMessage',
     "mutation ($input: ModelMessageInput!) { createModelMessage(input: $input) { id model modelTier stopReason text usage { inputTokens cacheCreationInputTokens cacheReadInputTokens outputTokens creditsUsed } object } }",
   ),
-  /** Asks a provider that moderates whether an input is harmful. */
+  /** Asks a provider with a moderation API whether an input is harmful. */
   createModeration: operation<{
-    /** What is to be judged. */
+    /** The input to check. */
     input: CreateModerationInput;
   }, { createModeration: { id: string; model: string; results: (unknown)[]; } | null }>(
     'createModeration',
@@ -1358,17 +1358,17 @@ export const mutations = {
   ),
   /** Answers in the form of the Responses convention, in one piece; `responseStream` streams it. */
   createResponse: operation<{
-    /** What to answer, and how. */
+    /** The request. */
     input: ModelResponseInput;
   }, { createResponse: { id: string; status: ModelResponseStatus; createdAt: string; model: string; modelTier: ModelTier; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } | null }>(
     'createResponse',
     "mutation ($input: ModelResponseInput!) { createResponse(input: $input) { id status createdAt model modelTier previousResponseId outputText output usage { inputTokens cachedTokens outputTokens reasoningTokens totalTokens creditsUsed } object } }",
   ),
-  /** Starts a response that is worked on without its caller. Follow it by `responseEvents(id:, after: 0)`. */
+  /** Starts a response in the background and returns at once. Subscribe to `responseEvents(id:, after: 0)` to follow it. */
   startResponse: operation<{
-    /** A name of your own: who uses it again gets the response that the first call made. */
+    /** A key that you choose. A second call with the same key returns the response of the first call. */
     idempotencyKey?: string | null | undefined;
-    /** What to answer, and how. */
+    /** The request. */
     input: ModelResponseInput;
   }, { startResponse: { id: string; status: ModelResponseStatus; createdAt: string; model: string; modelTier: ModelTier; previousResponseId: string | null; outputText: string; output: unknown; usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number; totalTokens: number; creditsUsed: number; } | null; object: unknown; } | null }>(
     'startResponse',
@@ -1382,7 +1382,7 @@ export const mutations = {
     'deleteResponse',
     "mutation ($id: ID!) { deleteResponse(id: $id) { id } }",
   ),
-  /** Ends a response that is under way; an ended one is answered unchanged. */
+  /** Cancels a response in the background. A response that has ended is returned unchanged. */
   cancelResponse: operation<{
     /** Its id. */
     id: string;
@@ -1563,7 +1563,7 @@ export const subscriptions = {
     filter?: UsageRecordFilter | null | undefined;
   }, { usageExport: { sequence: number; text: string; } }>(
     'usageExport',
-    "subscription ($format: UsageExportFormat!, $filter: UsageRecordFilter) { usageExport(format: $format, filter: $filter) { sequence text } }",
+    "subscription ($format: UsageExportFormat, $filter: UsageRecordFilter) { usageExport(format: $format, filter: $filter) { sequence text } }",
   ),
   /** The organisation's ledger as it grows, without a gap. Without `after` the first item is the last record that there is. With `after` exactly the records after that one are sent (0: all that are kept). It does not complete. */
   usageUpdates: operation<{

@@ -57,12 +57,12 @@ export class ApiKeyResolver {
   @People('admin')
   @Mutation(() => ApiKeyType, {
     description:
-      'Changes a key. It holds for its next calls; open connections stay. Only owners and admins may do this.',
+      'Changes a key. The changes apply to its next calls; open connections stay open. Only owners and admins may do this.',
   })
   updateApiKey(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the key.' }) id: string,
-    @Arg('input', () => UpdateApiKeyInput, { description: 'What is to be changed.' })
+    @Arg('input', () => UpdateApiKeyInput, { description: 'The changes.' })
     input: UpdateApiKeyInput,
   ): Promise<ApiKeyType> {
     checkLimits(input, call.principal);
@@ -78,14 +78,14 @@ export class ApiKeyResolver {
   @People('admin')
   @Mutation(() => RotateApiKeyResult, {
     description:
-      'Gives a key a new text; its id and its limits stay. The text before stays valid for `overlapSeconds`, and is refused at once where they are 0. Only owners and admins may do this.',
+      'Gives a key a new secret; its id and its limits stay the same. The earlier secret is valid for another `overlapSeconds`; with 0 it is refused at once. Only owners and admins may do this.',
   })
   async rotateApiKey(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the key.' }) id: string,
     @Arg('overlapSeconds', () => Int, {
       defaultValue: 0,
-      description: 'So long both texts are valid: 0 to 604,800 (seven days).',
+      description: 'How long both secrets are valid: 0 to 604,800 seconds (seven days).',
     })
     overlapSeconds: number,
   ): Promise<RotateApiKeyResult> {

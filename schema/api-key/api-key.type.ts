@@ -3,12 +3,12 @@ import type { Scope } from '../../src/contract/words.js';
 import { KeyScope } from '../enums.js';
 import { DateTime } from '../scalars.js';
 
-@ObjectType({ simpleResolvers: true, description: "A key's own window of requests." })
+@ObjectType({ simpleResolvers: true, description: "A key's own rate limit." })
 export class KeyRate {
-  @Field(() => Int, { description: 'Requests in a minute.' })
+  @Field(() => Int, { description: 'Requests per minute.' })
   rpm!: number;
 
-  @Field(() => Int, { description: 'Requests at once.' })
+  @Field(() => Int, { description: 'Requests that may arrive at once.' })
   burst!: number;
 }
 
@@ -55,23 +55,24 @@ export class ApiKeyType {
 
   @Field(() => [String], {
     nullable: true,
-    description: 'Ids of models, and `provider/*`, that it may call; null if it may call all.',
+    description:
+      'The models that it may call: ids, or `provider/*` for all of a provider; null if it may call all models.',
   })
   models!: string[] | null;
 
   @Field(() => KeyRate, {
     nullable: true,
-    description: "Its own window of requests, where it is smaller than the plan's; null if it has none.",
+    description: "Its own rate limit; null if only the plan's applies.",
   })
   rate!: KeyRate | null;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The end user that all of its calls count for; null if none.',
+    description: 'The end user for whom all of its calls are recorded; null if none.',
   })
   endUser!: string | null;
 
-  @Field(() => [String], { description: 'The tags that all of its calls have.' })
+  @Field(() => [String], { description: 'The tags with which all of its calls are recorded.' })
   tags!: string[];
 }
 
@@ -86,10 +87,10 @@ export class CreateApiKeyResult {
 
 @ObjectType({ simpleResolvers: true, description: 'The answer to rotateApiKey.' })
 export class RotateApiKeyResult {
-  @Field(() => ApiKeyType, { description: 'The key: its id and its limits are as before.' })
+  @Field(() => ApiKeyType, { description: 'The key; its id and its limits have not changed.' })
   apiKey!: ApiKeyType;
 
-  @Field(() => String, { description: 'Its new text, `sk_…`. Only this answer shows it.' })
+  @Field(() => String, { description: 'Its new secret, `sk_…`. Only this answer shows it.' })
   key!: string;
 }
 

@@ -25,7 +25,7 @@ function envelope({ type, data, numbered }: MessageSpec): EventSchema {
           sequence: {
             type: 'integer',
             minimum: 1,
-            description: 'Counts from 1 for each job, run, response or ledger, without a hole.',
+            description: 'Counts 1, 2, 3 and so on for each job, run, response or ledger.',
           },
         }
       : {}),
@@ -36,7 +36,7 @@ function envelope({ type, data, numbered }: MessageSpec): EventSchema {
 }
 
 const TRACE = {
-  'traceparent?': { type: 'string', description: 'W3C trace context, where the installation traces.' },
+  'traceparent?': { type: 'string', description: 'W3C trace context, if the installation sends traces.' },
 };
 const KAFKA = { 'event-id': { type: 'string' }, 'event-type': { type: 'string' }, ...TRACE };
 const KAFKA_HEADERS = object(KAFKA);
@@ -47,8 +47,8 @@ const LETTER_HEADERS = object({
   topic: { type: 'string', description: 'Where the message came from.' },
   partition: { type: 'string', pattern: '^\\d+$' },
   offset: { type: 'string', pattern: '^\\d+$' },
-  group: { type: 'string', description: 'Whose handler could not take it.' },
-  error: { type: 'string', description: 'Why.' },
+  group: { type: 'string', description: 'The consumer that could not process it.' },
+  error: { type: 'string', description: 'The reason.' },
 });
 
 const HEX = { type: 'string', pattern: '^[0-9a-f]{64}$' };
@@ -63,7 +63,7 @@ const WEBHOOK_HEADERS = object({
   },
   'x-service-timestamp': {
     type: 'string',
-    description: 'Unix seconds; refuse what is over 300 seconds away.',
+    description: 'Unix seconds; refuse a timestamp that differs from your clock by more than 300 seconds.',
   },
   'x-service-event-id': { type: 'string' },
   'x-service-event-type': { type: 'string' },
@@ -106,19 +106,19 @@ interface Specs {
 }
 
 function channels({ jobs, agents, responses, events, usage, webhooks }: Specs): Record<string, unknown> {
-  const kafka = { parameters: { prefix: { description: 'KAFKA_PREFIX.', default: 'penstock' } } };
+  const kafka = { parameters: { prefix: { description: 'The setting KAFKA_PREFIX.', default: 'penstock' } } };
   return {
     jobs: channel({
       prefix: 'jobs',
       address: '{prefix}.jobs',
-      description: 'What happens to jobs. Key: job id; in order within a job.',
+      description: 'The events of jobs. Key: job id; in order within a job.',
       specs: jobs,
       extra: kafka,
     }),
     agents: channel({
       prefix: 'agents',
       address: '{prefix}.agents',
-      description: 'What happens in agent runs. Key: run id; in order within a run.',
+      description: 'The events of agent runs. Key: run id; in order within a run.',
       specs: agents,
       extra: kafka,
     }),
@@ -126,14 +126,14 @@ function channels({ jobs, agents, responses, events, usage, webhooks }: Specs): 
       prefix: 'responses',
       address: '{prefix}.responses',
       description:
-        'Events of responses that are worked on without their callers, in batches as they are shown. Key: response id; in order within a response.',
+        'The events of responses in the background, in the batches in which readers get them. Key: response id; in order within a response.',
       specs: responses,
       extra: kafka,
     }),
     events: channel({
       prefix: 'events',
       address: '{prefix}.events',
-      description: 'The events that webhooks are about. Key: organisation id.',
+      description: 'The events that webhooks deliver. Key: organisation id.',
       specs: events,
       extra: kafka,
     }),
@@ -148,7 +148,7 @@ function channels({ jobs, agents, responses, events, usage, webhooks }: Specs): 
     deadLetters: {
       address: '{prefix}.dead-letter',
       description:
-        'Messages that a consumer could not take, with their keys, bytes and headers. `cli -- dead-letters` lists and replays them.',
+        'Messages that a consumer could not process, with their keys, bytes and headers. `cli -- dead-letters` lists and replays them.',
       messages: { dead_letter: { $ref: '#/components/messages/dead_letter' } },
       ...kafka,
     },
@@ -156,7 +156,7 @@ function channels({ jobs, agents, responses, events, usage, webhooks }: Specs): 
       prefix: 'webhooks',
       address: '{path}',
       description:
-        "HTTP POST to a registration's URL. Any 2xx acknowledges; five attempts; ten failed ones in a row disable.",
+        "HTTP POST to a registration's URL. Any 2xx acknowledges it. A delivery has five attempts; ten failed attempts in a row disable the webhook.",
       specs: webhooks,
       extra: { parameters: { path: { description: 'The URL of the registration.' } } },
     }),
@@ -181,7 +181,7 @@ export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
       title: 'Penstock events',
       version: '1.0.0',
       description:
-        'Kafka topics of an installation and the webhooks that it sends. At least once: deduplicate by the event id. A message over 900 kB carries `outputData: null, truncated: true`.',
+        'The Kafka topics of an installation and the webhooks that it sends. Delivery is at least once: deduplicate by the event id. A message over 900 kB has `outputData: null, truncated: true`.',
       license: { name: 'MIT' },
     },
     defaultContentType: 'application/json',

@@ -129,12 +129,12 @@ export const RESPONSE_EVENT_DATA: Record<string, EventSchema> = {
     first: {
       type: 'integer',
       minimum: 1,
-      description: 'Number of the first of them; `sequence` is that of the last.',
+      description: 'The number of the first event of the batch; `sequence` is the number of the last.',
     },
     events: {
       type: 'array',
       items: text,
-      description: 'Events of the Responses convention in order, each as the text of its JSON.',
+      description: 'Events of the Responses convention in order, each as JSON text.',
     },
   }),
 };

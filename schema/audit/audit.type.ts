@@ -9,12 +9,16 @@ export class AuditActor {
   @Field(() => ActorKind, { description: 'A person, a key, the operator or Penstock itself.' })
   kind!: Kind;
 
-  @Field(() => ID, { nullable: true, description: 'Id of the person or the key; null of the others.' })
+  @Field(() => ID, {
+    nullable: true,
+    description: 'Id of the person or the key; null for the operator and Penstock.',
+  })
   id!: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: "The person's e-mail address or the key's name, at that time; null of the others.",
+    description:
+      "The person's e-mail address or the key's name, at that time; null for the operator and Penstock.",
   })
   name!: string | null;
 }
@@ -48,7 +52,7 @@ export class AuditEntryType {
   @Field(() => String, {
     nullable: true,
     description:
-      "The client's IP address (of IPv6 its /64 network), `cli` for the command line; null if Penstock itself changed it.",
+      "The client's IP address (for IPv6: its /64 network), or `cli` for the command line; null if Penstock itself changed it.",
   })
   address!: string | null;
 
@@ -60,20 +64,22 @@ export class AuditEntryType {
 
   @Field(() => Json, {
     nullable: true,
-    description: 'The fields that changed, as they were; null if it was made. Secrets are never shown.',
+    description:
+      'The changed fields before the change; null if something was created. Secrets are never shown.',
   })
   before!: Readonly<Record<string, unknown>> | null;
 
   @Field(() => Json, {
     nullable: true,
-    description: 'The fields that changed, as they are; null if it is gone. Secrets are never shown.',
+    description:
+      'The changed fields after the change; null if something was deleted. Secrets are never shown.',
   })
   after!: Readonly<Record<string, unknown>> | null;
 }
 
 export const AuditEntryConnection = connectionType('AuditEntry', () => AuditEntryType);
 
-@InputType({ description: 'Which entries of the audit log are asked for. What is absent does not matter.' })
+@InputType({ description: 'Selects entries of the audit log. Absent fields do not restrict it.' })
 export class AuditLogFilter {
   @Field(() => DateTime, { nullable: true, description: 'From this time on.' })
   since?: Date | null;
@@ -90,6 +96,6 @@ export class AuditLogFilter {
   @Field(() => [AuditAction], { nullable: true, description: 'What was done; at most 100.' })
   actions?: Action[] | null;
 
-  @Field(() => [ID], { nullable: true, description: 'Ids of what was changed; at most 100.' })
+  @Field(() => [ID], { nullable: true, description: 'Ids of the changed objects; at most 100.' })
   subjects?: string[] | null;
 }

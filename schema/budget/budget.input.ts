@@ -16,7 +16,7 @@ const THRESHOLDS =
 @InputType({ description: 'A new budget.' })
 export class CreateBudgetInput {
   @Extensions({ jsonSchema: nonBlank(200) })
-  @Field(() => String, { description: 'A name for people. A call that does not fit is told it.' })
+  @Field(() => String, { description: 'A name for people. The error of a refused call names it.' })
   name!: string;
 
   @Field(() => BudgetScope, { description: 'Whose calls it counts.' })
@@ -25,7 +25,7 @@ export class CreateBudgetInput {
   @Field(() => String, {
     nullable: true,
     description:
-      "The id of a key, an end user or a tag; `*` counts for each by itself. The organisation's budget has none.",
+      'The id of a key, an end user or a tag; `*` counts each of them separately. Absent for a budget of the organisation.',
   })
   subject?: string | null;
 
@@ -35,7 +35,7 @@ export class CreateBudgetInput {
   @Field(() => BudgetAmount, { description: 'The most that may be spent in a period.' })
   limit!: Amount;
 
-  @Field(() => BudgetPeriod, { description: 'The period after which it begins anew.' })
+  @Field(() => BudgetPeriod, { description: 'The period after which it starts again from 0.' })
   period!: Period;
 
   @Field(() => Boolean, { defaultValue: true, description: HARD })
@@ -45,7 +45,7 @@ export class CreateBudgetInput {
   thresholds?: number[] | null;
 }
 
-@InputType({ description: 'What is to be changed of a budget; what is absent stays as it is.' })
+@InputType({ description: 'The changes to a budget. Absent fields keep their values.' })
 export class UpdateBudgetInput {
   @Extensions({ jsonSchema: nonBlank(200) })
   @Field(() => String, { nullable: true, description: 'A name for people.' })
@@ -53,7 +53,7 @@ export class UpdateBudgetInput {
 
   @Field(() => BudgetAmount, {
     nullable: true,
-    description: 'The most that may be spent in a period, this one included.',
+    description: 'The most that may be spent in a period, including the current one.',
   })
   limit?: Amount | null;
 

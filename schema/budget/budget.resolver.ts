@@ -34,7 +34,7 @@ export class BudgetResolver {
 
   @People('admin')
   @Mutation(() => BudgetType, {
-    description: 'Makes a budget; it counts the calls from now on. Only owners and admins may do this.',
+    description: 'Creates a budget. It counts calls from now on. Only owners and admins may do this.',
   })
   createBudget(
     @Ctx() { call, services }: GraphqlContext,
@@ -46,12 +46,12 @@ export class BudgetResolver {
   @People('admin')
   @Mutation(() => BudgetType, {
     description:
-      'Changes a budget. What was spent stays, and no threshold is told again in its period. Only owners and admins may do this.',
+      'Changes a budget. The spent amount stays, and no threshold is reported twice in a period. Only owners and admins may do this.',
   })
   updateBudget(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the budget.' }) id: string,
-    @Arg('input', () => UpdateBudgetInput, { description: 'What is to be changed.' })
+    @Arg('input', () => UpdateBudgetInput, { description: 'The changes.' })
     { name, limit, hard, thresholds }: UpdateBudgetInput,
   ): Promise<Budget> {
     return services.budgets.update(call.principal.orgId, id, {
@@ -64,7 +64,7 @@ export class BudgetResolver {
 
   @People('admin')
   @Mutation(() => DeleteBudgetResult, {
-    description: 'Deletes a budget with what it has counted. Only owners and admins may do this.',
+    description: 'Deletes a budget and its counters. Only owners and admins may do this.',
   })
   async deleteBudget(
     @Ctx() { call, services }: GraphqlContext,

@@ -12,7 +12,7 @@ import { BudgetAmount, DateTime } from '../scalars.js';
 @ObjectType('Budget', {
   simpleResolvers: true,
   description:
-    'A limit to what calls may spend in a period. It counts calls that were admitted after its creation.',
+    'A limit on what calls may spend in a period. It counts calls that were admitted after its creation.',
 })
 export class BudgetType {
   @Field(() => ID, { description: 'Its id, `bud_…`. Budgets are checked in the order of their ids.' })
@@ -27,7 +27,7 @@ export class BudgetType {
   @Field(() => String, {
     nullable: true,
     description:
-      'The id of a key, an end user or a tag; `*`: it counts for each by itself; null: the organisation.',
+      'The id of a key, an end user or a tag; `*` if it counts each of them separately; null for a budget of the organisation.',
   })
   subject!: string | null;
 
@@ -37,11 +37,11 @@ export class BudgetType {
   @Field(() => BudgetAmount, { description: 'The most that may be spent in a period.' })
   limit!: Amount;
 
-  @Field(() => BudgetPeriod, { description: 'The period after which it begins anew.' })
+  @Field(() => BudgetPeriod, { description: 'The period after which it starts again from 0.' })
   period!: Period;
 
   @Field(() => DateTime, {
-    description: 'From when on calls are counted in the current period.',
+    description: 'The time from which calls count in the current period.',
   })
   countsFrom!: string;
 
@@ -52,27 +52,27 @@ export class BudgetType {
   resetsAt!: string | null;
 
   @Field(() => BudgetAmount, {
-    description: 'What ended calls have spent in the current period; of `*`, all subjects together.',
+    description: 'What finished calls have spent in the current period; for `*`: of all subjects together.',
   })
   spent!: Amount;
 
   @Field(() => BudgetAmount, {
-    description: 'What open calls may still spend; of `*`, those of all subjects together.',
+    description: 'What is reserved for running calls; for `*`: of all subjects together.',
   })
   reserved!: Amount;
 
   @Field(() => BudgetAmount, {
     nullable: true,
-    description: 'What is left: the limit minus the spent and the reserved amount; null of `*`.',
+    description: 'What is left: the limit minus the spent and the reserved amount; null for `*`.',
   })
   remaining!: Amount | null;
 
-  @Field(() => Boolean, { description: 'Whether calls that do not fit are refused.' })
+  @Field(() => Boolean, { description: 'Whether calls that exceed it are refused.' })
   hard!: boolean;
 
   @Field(() => [Float], {
     description:
-      'Parts of the limit at which the event `budget.threshold` is sent, once in a period for each subject.',
+      'The fractions of the limit at which the event `budget.threshold` is sent, once in each period for each subject.',
   })
   thresholds!: number[];
 }
@@ -84,14 +84,14 @@ export class BudgetType {
 export class BudgetSubjectType {
   @Field(() => String, {
     nullable: true,
-    description: 'The id of the key, the end user or the tag; null: the organisation.',
+    description: 'The id of the key, the end user or the tag; null for the organisation.',
   })
   subject!: string | null;
 
-  @Field(() => BudgetAmount, { description: 'What its ended calls have spent.' })
+  @Field(() => BudgetAmount, { description: 'What its finished calls have spent.' })
   spent!: Amount;
 
-  @Field(() => BudgetAmount, { description: 'What its open calls may still spend.' })
+  @Field(() => BudgetAmount, { description: 'What is reserved for its running calls.' })
   reserved!: Amount;
 
   @Field(() => BudgetAmount, { description: 'What is left of the limit.' })

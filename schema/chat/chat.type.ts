@@ -127,7 +127,8 @@ export class ChatChunkChoice {
 export class ChatCompletionChunk {
   @Field(() => Int, {
     nullable: true,
-    description: 'From 1, without a hole, where the answer has an `idempotencyKey`: pass it as `after`.',
+    description:
+      'The number of the chunk (1, 2, 3 and so on) if the call has an `idempotencyKey`. Pass the last one as `after` to continue.',
   })
   sequence?: number | null;
 

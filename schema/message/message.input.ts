@@ -2,7 +2,7 @@ import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
 import { modelId } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType('ModelMessageInput', { description: 'What to answer, in the form of the Messages convention.' })
+@InputType('ModelMessageInput', { description: 'A request in the form of the Messages convention.' })
 export class MessageInput {
   @Extensions({ jsonSchema: modelId('sandbox/chat-basic') })
   @Field(() => String, {
@@ -14,12 +14,12 @@ export class MessageInput {
   @Field(() => Json, { nullable: true, description: 'The conversation: messages of the convention.' })
   messages?: unknown;
 
-  @Field(() => Json, { nullable: true, description: 'What the model is told before it: a text, or blocks.' })
+  @Field(() => Json, { nullable: true, description: 'The system prompt: a text, or blocks.' })
   system?: unknown;
 
   @Field(() => Int, {
     nullable: true,
-    description: "Most tokens of the answer; default: the model's own bound.",
+    description: "The maximum number of tokens in the answer; default: the model's own limit.",
   })
   maxTokens?: number | null;
 
@@ -32,13 +32,16 @@ export class MessageInput {
   })
   toolChoice?: unknown;
 
-  @Field(() => Json, { nullable: true, description: 'Whether it thinks first, and with how many tokens.' })
+  @Field(() => Json, {
+    nullable: true,
+    description: 'Whether the model thinks first, and with how many tokens.',
+  })
   thinking?: unknown;
 
   @Field(() => Json, { nullable: true, description: '`effort` and `format` of the answer.' })
   outputConfig?: unknown;
 
-  @Field(() => [String], { nullable: true, description: 'Texts that end the answer.' })
+  @Field(() => [String], { nullable: true, description: 'Texts at which the answer stops.' })
   stopSequences?: string[] | null;
 
   @Field(() => Float, { nullable: true, description: '0 to 1.' })
@@ -47,15 +50,21 @@ export class MessageInput {
   @Field(() => Float, { nullable: true, description: '0 to 1.' })
   topP?: number | null;
 
-  @Field(() => Int, { nullable: true, description: 'For models that take it.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'A token is chosen from this number of most likely tokens, on models that support it.',
+  })
   topK?: number | null;
 
-  @Field(() => Json, { nullable: true, description: '`user_id`: changes nothing about the answer.' })
+  @Field(() => Json, {
+    nullable: true,
+    description: '`user_id` names the end user. It does not change the answer.',
+  })
   metadata?: unknown;
 
   @Field(() => [String], {
     nullable: true,
-    description: 'What is asked of the maker besides, where the model is its own.',
+    description: 'Beta features of the maker, for models of upstreams that support the convention.',
   })
   betas?: string[] | null;
 }

@@ -25,7 +25,7 @@ export class MessageResolver {
   })
   async createModelMessage(
     @Ctx() { call, services, body }: GraphqlContext,
-    @Arg('input', () => MessageInput, { description: 'What to answer, and how.' }) input: MessageInput,
+    @Arg('input', () => MessageInput, { description: 'The request.' }) input: MessageInput,
   ): Promise<Message> {
     const { text } = await inDialect(call, () => services.messages.create(call, body ?? messageBody(input)));
     return parseMessage(text);
@@ -33,11 +33,12 @@ export class MessageResolver {
 
   @Scope('chat')
   @Query(() => MessageTokens, {
-    description: 'How many tokens the input of a message has. Nothing is charged.',
+    description: "Counts the tokens of a request's input. Nothing is charged.",
   })
   async modelMessageTokens(
     @Ctx() { call, services, body }: GraphqlContext,
-    @Arg('input', () => MessageInput, { description: 'What would be answered.' }) input: MessageInput,
+    @Arg('input', () => MessageInput, { description: 'The request whose tokens are counted.' })
+    input: MessageInput,
   ): Promise<MessageTokens> {
     const count = (): Promise<number> => services.messages.countTokens(call, body ?? messageBody(input));
     return { inputTokens: await inDialect(call, count) };

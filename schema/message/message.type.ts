@@ -4,16 +4,16 @@ import { ModelTier } from '../enums.js';
 
 @ObjectType('ModelMessageUsage', {
   simpleResolvers: true,
-  description: 'Tokens of a message, and its charge.',
+  description: 'The tokens of a message, and its charge.',
 })
 export class MessageUsage {
-  @Field(() => Int, { description: 'Tokens of the input that no cache held.' })
+  @Field(() => Int, { description: 'Tokens of the input that were not in a cache.' })
   inputTokens!: number;
 
-  @Field(() => Int, { description: 'Tokens of the input that were put into a cache.' })
+  @Field(() => Int, { description: 'Tokens of the input that were written to a cache.' })
   cacheCreationInputTokens!: number;
 
-  @Field(() => Int, { description: 'Tokens of the input that a cache held.' })
+  @Field(() => Int, { description: 'Tokens of the input that were read from a cache.' })
   cacheReadInputTokens!: number;
 
   @Field(() => Int, { description: 'Tokens of the answer.' })
@@ -25,7 +25,7 @@ export class MessageUsage {
 
 @ObjectType('ModelMessage', {
   simpleResolvers: true,
-  description: 'A generation of text in the form of the Messages convention.',
+  description: 'A generated text in the form of the Messages convention.',
 })
 export class Message {
   @Field(() => ID, { description: 'Such as `msg_01jd3v…`.' })
@@ -34,25 +34,28 @@ export class Message {
   @Field(() => String, { description: 'Id of the model that answered.' })
   model!: string;
 
-  @Field(() => ModelTier, { description: "The asked model's tier." })
+  @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
-  @Field(() => String, { nullable: true, description: 'Why it ended, such as `end_turn` or `tool_use`.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The reason of its end, such as `end_turn` or `tool_use`.',
+  })
   stopReason!: string | null;
 
   @Field(() => String, { description: 'All texts of the answer, joined.' })
   text!: string;
 
-  @Field(() => MessageUsage, { description: 'Tokens and charge.' })
+  @Field(() => MessageUsage, { description: 'The tokens used, and the charge.' })
   usage!: MessageUsage;
 
-  @Field(() => Json, { description: 'The whole, in the form of the convention.' })
+  @Field(() => Json, { description: 'The whole message, in the form of the convention.' })
   object!: unknown;
 }
 
 @ObjectType('ModelMessageEvent', {
   simpleResolvers: true,
-  description: 'An event of a message as it comes.',
+  description: 'An event of a streamed message.',
 })
 export class MessageEvent {
   @Field(() => String, { description: 'Such as `content_block_delta`.' })
@@ -64,9 +67,9 @@ export class MessageEvent {
 
 @ObjectType('ModelMessageTokens', {
   simpleResolvers: true,
-  description: 'How long the input of a message is.',
+  description: "The length of a request's input.",
 })
 export class MessageTokens {
-  @Field(() => Int, { description: 'Tokens of messages, system and tools.' })
+  @Field(() => Int, { description: 'Tokens of the messages, the system prompt and the tools.' })
   inputTokens!: number;
 }

@@ -41,7 +41,7 @@ export class ModelResolver {
 
   @Query(() => [ModelObject], {
     description:
-      'What the key may call: the available models of its scopes and of the tiers that its plan allows, and the aliases of these, each under its own id.',
+      'The models that the key may call: available models of its scopes and of the tiers that its plan allows, and their aliases, each as an entry with its own id.',
   })
   callableModels(@Ctx() { call, services }: GraphqlContext): ModelObject[] {
     return callableModels(services.models, call.principal).map(({ name, model }) =>

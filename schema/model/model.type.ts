@@ -25,73 +25,77 @@ export class ModelPricing {
 
 @ObjectType({ simpleResolvers: true })
 abstract class TokenCost {
-  @Field(() => Decimal, { nullable: true, description: 'A million tokens of input.' })
+  @Field(() => Decimal, { nullable: true, description: 'The price of a million tokens of input.' })
   input!: string | null;
 
   @Field(() => Decimal, {
     nullable: true,
-    description: 'A million tokens of input that the upstream had cached; null: as input.',
+    description:
+      "The price of a million tokens that were read from the upstream's cache; null: the price of input.",
   })
   cachedInput!: string | null;
 
   @Field(() => Decimal, {
     nullable: true,
-    description: 'A million tokens of input that the upstream cached; null: as input.',
+    description:
+      "The price of a million tokens that were written to the upstream's cache; null: the price of input.",
   })
   cacheWrite!: string | null;
 
-  @Field(() => Decimal, { nullable: true, description: 'A million tokens of output.' })
+  @Field(() => Decimal, { nullable: true, description: 'The price of a million tokens of output.' })
   output!: string | null;
 
   @Field(() => Decimal, {
     nullable: true,
-    description: 'A million tokens of reasoning, a part of output; null: as output.',
+    description:
+      'The price of a million tokens of reasoning, which is a part of the output; null: the price of output.',
   })
   reasoning!: string | null;
 }
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'Costs of calls with a long prompt, in USD. What is null costs as in other calls.',
+  description:
+    'What calls with a long prompt cost, in USD. Where a price is null, that of other calls applies.',
 })
 export class ModelLongContextCost extends TokenCost {
-  @Field(() => Int, { description: 'Prompts of more tokens than this are long.' })
+  @Field(() => Int, { description: 'A prompt with more tokens than this is long.' })
   above!: number;
 }
 
 @ObjectType({
   simpleResolvers: true,
   description:
-    'What a model costs at its upstream, in USD, until its next version. What is null has no price.',
+    'A version of the prices of a model at its upstream, in USD. It is valid until the next version. Null: there is no such price.',
 })
 export class ModelCost extends TokenCost {
   @Field(() => String, {
     description:
-      'From when on it holds, UTC; the first version may hold from the beginning, and then names the day of its source, or `start`.',
+      'The time from which it is valid, UTC. If the first version has always been valid, this is the day of its source, or `start`.',
   })
   from!: string;
 
-  @Field(() => Decimal, { nullable: true, description: 'An image.' })
+  @Field(() => Decimal, { nullable: true, description: 'The price of an image.' })
   image!: string | null;
 
-  @Field(() => Decimal, { nullable: true, description: 'An edit.' })
+  @Field(() => Decimal, { nullable: true, description: 'The price of an edit.' })
   edit!: string | null;
 
-  @Field(() => Decimal, { nullable: true, description: 'A second.' })
+  @Field(() => Decimal, { nullable: true, description: 'The price of a second.' })
   second!: string | null;
 
-  @Field(() => Decimal, { nullable: true, description: 'A piece of music.' })
+  @Field(() => Decimal, { nullable: true, description: 'The price of a piece of music.' })
   track!: string | null;
 
-  @Field(() => Decimal, { nullable: true, description: 'A character.' })
+  @Field(() => Decimal, { nullable: true, description: 'The price of a character.' })
   character!: string | null;
 
-  @Field(() => Decimal, { nullable: true, description: 'A search of a reranker.' })
+  @Field(() => Decimal, { nullable: true, description: 'The price of a search by a reranker.' })
   search!: string | null;
 
   @Field(() => ModelLongContextCost, {
     nullable: true,
-    description: 'Other costs of calls with a long prompt.',
+    description: 'The prices of calls with a long prompt, if they differ.',
   })
   longContext!: ModelLongContextCost | null;
 }
@@ -124,7 +128,7 @@ export class ModelObject {
   @Field(() => String, { description: 'Its name for people.' })
   name!: string;
 
-  @Field(() => String, { description: 'What stands before the first `/` of its id.' })
+  @Field(() => String, { description: 'The part of its id before the first `/`.' })
   provider!: string;
 
   @Field(() => ModelType, { description: 'What it does.' })
@@ -162,7 +166,7 @@ export class ModelObject {
   available!: boolean;
 
   @Field(() => [ModelCost], {
-    description: 'What it costs at its upstream, in order of time. Empty: that is not known.',
+    description: 'The versions of its prices at its upstream, in order of time. Empty if they are not known.',
   })
   cost!: ModelCost[];
 }

@@ -4,7 +4,7 @@ import { Scope } from '../guard.js';
 import { contractNames } from '../names.js';
 import { Json } from '../scalars.js';
 
-@InputType({ description: 'What is to be judged.' })
+@InputType({ description: 'The input to check.' })
 export class CreateModerationInput {
   @Extensions({
     jsonSchema: {
@@ -14,22 +14,25 @@ export class CreateModerationInput {
       ],
     },
   })
-  @Field(() => Json, { description: 'A text, several, or parts with texts and pictures.' })
+  @Field(() => Json, { description: 'A text, a list of texts, or parts with texts and images.' })
   input!: unknown;
 
-  @Field(() => String, { nullable: true, description: "The provider's own model; default: the provider's." })
+  @Field(() => String, {
+    nullable: true,
+    description: "A model of the provider; default: the provider's default.",
+  })
   model?: string | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What the provider says of the input.' })
+@ObjectType({ simpleResolvers: true, description: "The provider's assessment of the input." })
 export class Moderation {
-  @Field(() => String, { description: 'An id of the provider.' })
+  @Field(() => String, { description: "The provider's id of this assessment." })
   id!: string;
 
-  @Field(() => String, { description: "The provider's name of the model." })
+  @Field(() => String, { description: "The provider's name of the model that made it." })
   model!: string;
 
-  @Field(() => [Json], { description: 'One for each input, as the provider tells it.' })
+  @Field(() => [Json], { description: "One result for each input, in the provider's form." })
   results!: unknown[];
 }
 
@@ -37,10 +40,12 @@ export class Moderation {
 @Resolver()
 export class ModerationResolver {
   @Scope('chat', 'member')
-  @Mutation(() => Moderation, { description: 'Asks a provider that moderates whether an input is harmful.' })
+  @Mutation(() => Moderation, {
+    description: 'Asks a provider with a moderation API whether an input is harmful.',
+  })
   async createModeration(
     @Ctx() { call, services, body }: GraphqlContext,
-    @Arg('input', () => CreateModerationInput, { description: 'What is to be judged.' })
+    @Arg('input', () => CreateModerationInput, { description: 'The input to check.' })
     input: CreateModerationInput,
   ): Promise<Moderation> {
     return await services.moderations.create(call, body ?? contractNames(input));

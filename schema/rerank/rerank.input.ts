@@ -12,7 +12,7 @@ const DOCUMENT = {
 @InputType({ description: 'A question, and the texts that may answer it.' })
 export class RerankInput {
   @Extensions({ jsonSchema: nonBlank() })
-  @Field(() => String, { description: 'What is looked for.' })
+  @Field(() => String, { description: 'The question.' })
   query!: string;
 
   @Extensions({ jsonSchema: { type: 'array', minItems: 1, maxItems: 1000, items: DOCUMENT } })
@@ -27,10 +27,16 @@ export class RerankInput {
   model?: string | null;
 
   @Extensions({ jsonSchema: { minimum: 1 } })
-  @Field(() => Int, { nullable: true, description: 'So many of the best; default: all.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The number of results to return, best first; default: all.',
+  })
   topN?: number | null;
 
   @Extensions({ jsonSchema: { default: false } })
-  @Field(() => Boolean, { nullable: true, description: 'Whether results bring their texts. Default false.' })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Whether the results contain their texts. Default false.',
+  })
   returnDocuments?: boolean | null;
 }

@@ -7,21 +7,24 @@ export class RankedDocument {
   text!: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The place of one text.' })
+@ObjectType({ simpleResolvers: true, description: "One text's place in the ranking." })
 export class RankedResult {
   @Field(() => Int, { description: 'The index of the text in the request, from 0.' })
   index!: number;
 
-  @Field(() => Float, { description: 'How well it answers; the higher the better.' })
+  @Field(() => Float, { description: 'How well the text answers the question; higher is better.' })
   relevanceScore!: number;
 
-  @Field(() => RankedDocument, { nullable: true, description: 'Null unless texts were asked for.' })
+  @Field(() => RankedDocument, {
+    nullable: true,
+    description: 'The text; null unless `returnDocuments` was true.',
+  })
   document!: RankedDocument | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a ranking is charged for, and its charge.' })
+@ObjectType({ simpleResolvers: true, description: 'The units of a ranking, and its charge.' })
 export class RerankUsage {
-  @Field(() => Int, { description: 'Started hundreds of texts.' })
+  @Field(() => Int, { description: 'The number of started hundreds of texts.' })
   searchUnits!: number;
 
   @Field(() => Float, { description: 'Credits charged.' })
@@ -29,9 +32,9 @@ export class RerankUsage {
 }
 
 /** Beyond 11.12. */
-@ObjectType({ simpleResolvers: true, description: 'Texts, the best first.' })
+@ObjectType({ simpleResolvers: true, description: 'A ranking of texts.' })
 export class Reranking {
-  @Field(() => String, { description: 'An id of this answer.' })
+  @Field(() => String, { description: 'Id of this answer.' })
   id!: string;
 
   @Field(() => String, { description: 'Id of the model.' })
@@ -40,9 +43,9 @@ export class Reranking {
   @Field(() => ModelTier, { description: 'Its tier.' })
   modelTier!: string;
 
-  @Field(() => [RankedResult], { description: 'The best first.' })
+  @Field(() => [RankedResult], { description: 'The results, best first.' })
   results!: RankedResult[];
 
-  @Field(() => RerankUsage, { description: 'What it is charged for, and the charge.' })
+  @Field(() => RerankUsage, { description: 'The units, and the charge.' })
   usage!: RerankUsage;
 }

@@ -2,7 +2,7 @@ import { Extensions, Field, Float, ID, InputType, Int } from 'type-graphql';
 import { modelId } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType('ModelResponseInput', { description: 'What to answer, in the form of the Responses convention.' })
+@InputType('ModelResponseInput', { description: 'A request in the form of the Responses convention.' })
 export class ResponseInput {
   @Extensions({ jsonSchema: modelId('sandbox/chat-basic') })
   @Field(() => String, {
@@ -14,7 +14,7 @@ export class ResponseInput {
   @Field(() => Json, { nullable: true, description: 'A text, or items of the convention.' })
   input?: unknown;
 
-  @Field(() => String, { nullable: true, description: 'What the model is told before the input.' })
+  @Field(() => String, { nullable: true, description: 'The system prompt.' })
   instructions?: string | null;
 
   @Field(() => Json, { nullable: true, description: 'Tools that the model may call.' })
@@ -23,21 +23,21 @@ export class ResponseInput {
   @Field(() => Json, { nullable: true, description: '`auto`, `none`, `required` or a tool.' })
   toolChoice?: unknown;
 
-  @Field(() => Boolean, { nullable: true, description: 'Whether it may call several at once.' })
+  @Field(() => Boolean, { nullable: true, description: 'Whether the model may call several tools at once.' })
   parallelToolCalls?: boolean | null;
 
-  @Field(() => Int, { nullable: true, description: 'Most searches that are made for the answer.' })
+  @Field(() => Int, { nullable: true, description: 'The maximum number of searches for the answer.' })
   maxToolCalls?: number | null;
 
   @Field(() => Json, { nullable: true, description: '`format` and `verbosity` of the text.' })
   text?: unknown;
 
-  @Field(() => Json, { nullable: true, description: '`effort` and `summary` of what is thought.' })
+  @Field(() => Json, { nullable: true, description: '`effort` of the reasoning, and the `summary` of it.' })
   reasoning?: unknown;
 
   @Field(() => Int, {
     nullable: true,
-    description: "Most tokens of the output; default: the model's own bound.",
+    description: "The maximum number of tokens in the output; default: the model's own limit.",
   })
   maxOutputTokens?: number | null;
 
@@ -49,28 +49,31 @@ export class ResponseInput {
 
   @Field(() => Int, {
     nullable: true,
-    description: 'Alternatives to each token, where a model tells them: 0 to 20.',
+    description: 'How many alternatives to return for each token, on models that support it: 0 to 20.',
   })
   topLogprobs?: number | null;
 
-  @Field(() => String, { nullable: true, description: '`auto` leaves out the oldest items that do not fit.' })
+  @Field(() => String, {
+    nullable: true,
+    description: '`auto` leaves out the oldest items if the input is too long for the model.',
+  })
   truncation?: string | null;
 
-  @Field(() => Json, { nullable: true, description: 'At most 16 texts that come back with the response.' })
+  @Field(() => Json, { nullable: true, description: 'At most 16 texts that are returned with the response.' })
   metadata?: unknown;
 
-  @Field(() => [String], { nullable: true, description: 'What the answer should hold besides.' })
+  @Field(() => [String], { nullable: true, description: 'Further data that the answer should contain.' })
   include?: string[] | null;
 
-  @Field(() => Boolean, { nullable: true, description: 'Whether the response is kept; default true.' })
+  @Field(() => Boolean, { nullable: true, description: 'Whether the response is stored; default true.' })
   store?: boolean | null;
 
   @Field(() => Boolean, {
     nullable: true,
-    description: 'Whether it is answered at once and worked on without its caller, as by `startResponse`.',
+    description: 'Whether it runs in the background, as with `startResponse`: the call returns at once.',
   })
   background?: boolean | null;
 
-  @Field(() => ID, { nullable: true, description: 'A stored response that this one goes on from.' })
+  @Field(() => ID, { nullable: true, description: 'Id of a stored response that this one continues.' })
   previousResponseId?: string | null;
 }

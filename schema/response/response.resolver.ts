@@ -27,7 +27,7 @@ export class ResponseResolver {
   })
   async createResponse(
     @Ctx() { call, services, body }: GraphqlContext,
-    @Arg('input', () => ResponseInput, { description: 'What to answer, and how.' }) input: ResponseInput,
+    @Arg('input', () => ResponseInput, { description: 'The request.' }) input: ResponseInput,
   ): Promise<Response> {
     const { dialect } = call;
     call.dialect = 'responses';
@@ -43,14 +43,15 @@ export class ResponseResolver {
   @Metered('chat')
   @Mutation(() => Response, {
     description:
-      'Starts a response that is worked on without its caller. Follow it by `responseEvents(id:, after: 0)`.',
+      'Starts a response in the background and returns at once. Subscribe to `responseEvents(id:, after: 0)` to follow it.',
   })
   async startResponse(
     @Ctx() { call, services, body }: GraphqlContext,
-    @Arg('input', () => ResponseInput, { description: 'What to answer, and how.' }) input: ResponseInput,
+    @Arg('input', () => ResponseInput, { description: 'The request.' }) input: ResponseInput,
     @Arg('idempotencyKey', () => String, {
       nullable: true,
-      description: 'A name of your own: who uses it again gets the response that the first call made.',
+      description:
+        'A key that you choose. A second call with the same key returns the response of the first call.',
     })
     idempotencyKey?: string | null,
   ): Promise<Response> {
@@ -97,13 +98,13 @@ export class ResponseResolver {
 
   @Scope('chat')
   @Query(() => ResponseInputItems, {
-    description: 'The items that a stored response was made of, those of earlier turns aside.',
+    description: 'The input items of a stored response, without those of the responses that it continues.',
   })
   async responseInputItems(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: "The response's id." }) id: string,
     @Arg('first', () => Int, { nullable: true, description: '1 to 100, default 20.' }) first?: number | null,
-    @Arg('after', () => ID, { nullable: true, description: 'Id of the item before the first.' })
+    @Arg('after', () => ID, { nullable: true, description: 'The page starts after the item with this id.' })
     after?: string | null,
     @Arg('order', () => ItemOrder, {
       nullable: true,
@@ -126,7 +127,7 @@ export class ResponseResolver {
 
   @Scope('chat', 'member')
   @Mutation(() => Response, {
-    description: 'Ends a response that is under way; an ended one is answered unchanged.',
+    description: 'Cancels a response in the background. A response that has ended is returned unchanged.',
   })
   async cancelResponse(
     @Ctx() { call, services }: GraphqlContext,
@@ -138,7 +139,7 @@ export class ResponseResolver {
 
 @Resolver(() => ResponseProgress)
 export class ResponseProgressResolver {
-  @FieldResolver(() => Response, { description: 'The response as it is now.' })
+  @FieldResolver(() => Response, { description: 'The response in its current state.' })
   async response(
     @Root() { id }: ResponseProgress,
     @Ctx() { call, services }: GraphqlContext,

@@ -5,19 +5,19 @@ import { DateTime, Json } from '../scalars.js';
 
 @ObjectType('ModelResponseUsage', {
   simpleResolvers: true,
-  description: 'Tokens of a response, and its charge.',
+  description: 'The tokens of a response, and its charge.',
 })
 export class ResponseUsage {
-  @Field(() => Int, { description: 'Tokens of the input, instructions and tools.' })
+  @Field(() => Int, { description: 'Tokens of the input, the instructions and the tools.' })
   inputTokens!: number;
 
-  @Field(() => Int, { description: 'Of them, those that its maker had kept.' })
+  @Field(() => Int, { description: "Input tokens that were read from the upstream's cache." })
   cachedTokens!: number;
 
   @Field(() => Int, { description: 'Tokens of the output.' })
   outputTokens!: number;
 
-  @Field(() => Int, { description: 'Of them, those that were thought and not said.' })
+  @Field(() => Int, { description: 'Output tokens of the reasoning.' })
   reasoningTokens!: number;
 
   @Field(() => Int, { description: 'Both together.' })
@@ -29,25 +29,25 @@ export class ResponseUsage {
 
 @ObjectType('ModelResponse', {
   simpleResolvers: true,
-  description: 'A generation of text in the form of the Responses convention.',
+  description: 'A generated text in the form of the Responses convention.',
 })
 export class Response {
   @Field(() => ID, { description: 'Such as `resp_01jd3v…`.' })
   id!: string;
 
-  @Field(() => ResponseStatus, { description: 'How it ended, or how far it is.' })
+  @Field(() => ResponseStatus, { description: 'Its status.' })
   status!: string;
 
-  @Field(() => DateTime, { description: 'When it began.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: Date;
 
   @Field(() => String, { description: 'Id of the model that answers.' })
   model!: string;
 
-  @Field(() => ModelTier, { description: "The asked model's tier." })
+  @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
-  @Field(() => ID, { nullable: true, description: 'The response that this one goes on from.' })
+  @Field(() => ID, { nullable: true, description: 'Id of the response that this one continues.' })
   previousResponseId!: string | null;
 
   @Field(() => String, { description: 'All texts of the output, joined.' })
@@ -56,20 +56,25 @@ export class Response {
   @Field(() => Json, { description: 'Items of the output, in the form of the convention.' })
   output!: unknown;
 
-  @Field(() => ResponseUsage, { nullable: true, description: 'Once it is completed.' })
+  @Field(() => ResponseUsage, {
+    nullable: true,
+    description: 'The tokens used, and the charge; null before the end.',
+  })
   usage!: ResponseUsage | null;
 
-  @Field(() => Json, { description: 'The whole, in the form of the convention.' })
+  @Field(() => Json, { description: 'The whole response, in the form of the convention.' })
   object!: unknown;
 }
 
 export const ResponseConnection = connectionType('ModelResponse', () => Response);
 
 @ObjectType('ModelResponseProgress', {
-  description: 'An event of a response that is worked on without its caller.',
+  description: 'An event of a response in the background.',
 })
 export class ResponseProgress {
-  @Field(() => Int, { description: 'From 1, without a hole: pass it as `after` to go on from here.' })
+  @Field(() => Int, {
+    description: 'The number of the event: 1, 2, 3 and so on. Pass the last one as `after` to continue.',
+  })
   sequence!: number;
 
   @Field(() => String, { description: 'Such as `response.output_text.delta`.' })
@@ -84,10 +89,10 @@ export class ResponseProgress {
 
 @ObjectType('ModelResponseEvent', {
   simpleResolvers: true,
-  description: 'An event of a response as it comes.',
+  description: 'An event of a streamed response.',
 })
 export class ResponseEvent {
-  @Field(() => Int, { description: 'From 0, without a hole.' })
+  @Field(() => Int, { description: 'The number of the event: 0, 1, 2 and so on.' })
   sequenceNumber!: number;
 
   @Field(() => String, { description: 'Such as `response.output_text.delta`.' })
@@ -97,7 +102,7 @@ export class ResponseEvent {
   event!: unknown;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What was deleted.' })
+@ObjectType({ simpleResolvers: true, description: 'The answer to deleteResponse.' })
 export class DeletedResponse {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
@@ -105,12 +110,12 @@ export class DeletedResponse {
 
 @ObjectType('ModelResponseInputItems', {
   simpleResolvers: true,
-  description: 'A page of the items that a response was made of.',
+  description: 'A page of the input items of a response.',
 })
 export class ResponseInputItems {
   @Field(() => Json, { description: 'Items with their ids, in the form of the convention.' })
   items!: unknown;
 
-  @Field(() => Boolean, { description: 'Whether more follow.' })
+  @Field(() => Boolean, { description: 'Whether there are more items after this page.' })
   hasMore!: boolean;
 }

@@ -67,7 +67,7 @@ export class UpdateWebhookInput {
   customHeaders?: Record<string, unknown> | null;
 }
 
-@InputType({ description: 'How long both secrets are used.' })
+@InputType({ description: 'How long deliveries are signed with both secrets.' })
 export class RotateWebhookSecretInput {
   @Extensions({ jsonSchema: { minimum: 0, maximum: 604_800, default: 86_400 } })
   @Field(() => Int, {

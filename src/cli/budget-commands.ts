@@ -24,12 +24,16 @@ export function addBudgetCommands(program: Command): void {
     .requiredOption('--org <id or name>')
     .requiredOption('--name <name>')
     .requiredOption('--scope <scope>', 'organization, key, endUser or tag')
-    .option('--subject <name>', 'a key id, an end user or a tag; * for each')
+    .option('--subject <name>', 'a key id, an end user or a tag; * counts each of them separately')
     .requiredOption('--unit <unit>', 'usd, or a quota bucket')
     .requiredOption('--limit <amount>', 'USD, or units of the bucket')
     .requiredOption('--period <period>', 'total, day, week or month')
-    .option('--soft', 'tells when the limit is reached, but refuses no call')
-    .option('--thresholds <list>', 'parts of the limit, separated by commas; default 0.5,0.8,1', parseNumbers)
+    .option('--soft', 'sends events when the limit is reached, but refuses no call')
+    .option(
+      '--thresholds <list>',
+      'fractions of the limit at which an event is sent, separated by commas; default 0.5,0.8,1',
+      parseNumbers,
+    )
     .action(async ({ org, soft, ...input }: CreateOptions) => {
       const withSession = await session();
       print(

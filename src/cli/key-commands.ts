@@ -46,10 +46,10 @@ function addCreate(key: Command): void {
     .requiredOption('--name <name>')
     .requiredOption('--scopes <list>', 'all, or names separated by commas', parseScopes)
     .option('--expires <time>', 'ISO 8601', parseTime)
-    .option('--models <list>', 'ids of models, and provider/*, separated by commas', parseList)
-    .option('--rpm <count>', 'requests in a minute, where fewer than the plan has', parseCount)
-    .option('--burst <count>', 'requests at once; default: as --rpm', parseCount)
-    .option('--end-user <name>', 'whom all calls of the key count for')
+    .option('--models <list>', 'models that it may call, separated by commas', parseList)
+    .option('--rpm <count>', 'requests per minute; at most those of the plan', parseCount)
+    .option('--burst <count>', 'requests that may arrive at once; default: --rpm', parseCount)
+    .option('--end-user <name>', 'the end user of all calls of the key')
     .option('--tags <list>', 'tags of all calls of the key, separated by commas', parseList)
     .option('--router', 'of a GraphQL router: it may send documents that are not trusted')
     .action(async (options: CreateOptions) => {
@@ -80,9 +80,9 @@ export function addKeyCommands(program: Command): void {
   addCreate(key);
   key
     .command('rotate')
-    .description('Gives a key a new text. The text before stays valid for the overlap.')
+    .description('Gives a key a new secret. The earlier secret stays valid for the overlap.')
     .requiredOption('--id <key id>')
-    .option('--overlap <seconds>', '0 to 604800; default 0', parseSeconds, 0)
+    .option('--overlap <seconds>', 'how long both secrets are valid: 0 to 604800; default 0', parseSeconds, 0)
     .action(async ({ id, overlap }: { id: string; overlap: number }) => {
       const withSession = await session();
       const { key: text } = await withSession(({ keys }) => keys.rotate(id, overlap));

@@ -73,7 +73,7 @@ export function knownRows(): { rows: ModelRow[]; created: number; priced: string
   const wrong = rows.find((item) => !inRange(item));
   if (wrong) throw new Error(`The catalogue's ${wrong.id} has a multiplier outside its tier's range`);
   if (new Set(rows.map((item) => item.id)).size !== rows.length)
-    throw new Error('A model stands twice in the catalogue');
+    throw new Error('A model occurs twice in the catalogue');
   return { rows, created: Date.parse(upstream.updated) / 1000, priced: upstream.updated };
 }
 

@@ -141,7 +141,7 @@ const cost = z
     const times = versions.map(({ from }) => (from === undefined ? null : Date.parse(from)));
     times.forEach((time, index) => {
       if (times.indexOf(time) !== index)
-        context.addIssue({ code: 'custom', path: [index, 'from'], message: 'stands twice' });
+        context.addIssue({ code: 'custom', path: [index, 'from'], message: 'occurs twice' });
     });
   });
 
@@ -176,7 +176,7 @@ const model = z
     path: ['inputs'],
   })
   .refine((entry) => entry.type === 'chat' || entry.allowedParameters === undefined, {
-    message: 'belongs to chat models',
+    message: 'is only for chat models',
     path: ['allowedParameters'],
   })
   .refine((entry) => entry.type === 'chat' || entry.prefill === undefined, {
@@ -297,7 +297,7 @@ function duplicates(entry: FileEntry): string[] {
     ...entry.providers.map((item) => `provider ${item.id}`),
     ...entry.providers.flatMap((item) => item.models.map((one) => `model ${one.id}`)),
   ];
-  return names.filter((name) => seen.size === seen.add(name).size).map((name) => `${name} stands twice`);
+  return names.filter((name) => seen.size === seen.add(name).size).map((name) => `${name} occurs twice`);
 }
 
 /** The providers without a file and without keys in the environment: only the sandbox. */

@@ -216,7 +216,7 @@ async function doneBefore(crowd: (() => Promise<unknown>)[], other: () => Promis
 describe('places of processes and threads', () => {
   test('the reading of one recording waits for none of the many that another organisation gives', async () => {
     const audio = createAudio();
-    const wave = waveOf(new Int16Array(2_000_000));
+    const wave = waveOf(new Int16Array(10_000_000));
     try {
       await audio.probe(wave);
       const crowd = Array.from({ length: 24 }, () => () => audio.probe(wave));

@@ -43,7 +43,7 @@ describe('a start', () => {
     expect(code).toBe(1);
     for (const name of ['PORT', 'ROLE', 'EGRESS_ALLOW', ...Object.keys(files)])
       expect(stderr).toContain(`${name}: `);
-    for (const fault of ['stands twice', 'baseUrl is required']) expect(stderr).toContain(fault);
+    for (const fault of ['occurs twice', 'baseUrl is required']) expect(stderr).toContain(fault);
     await writeFile(providers, JSON.stringify({ defaults: { chat: 'no/such' } }));
     expect((await runToEnd({ PORT: 'x', ...files })).stderr).toContain(
       'PROVIDERS_FILE: defaults.chat: no/such',

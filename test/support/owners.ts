@@ -6,10 +6,7 @@ import type { Installation } from './installation.js';
 let made = 0;
 
 /** Organisations and keys made in this process: what the command line does, without a process for each. */
-export function createOwners({
-  database,
-  plans,
-}: Pick<Services, 'database' | 'plans'>): Pick<Installation, 'createOrg' | 'createKey'> {
+export function createOwners({ database, plans }: Services): Pick<Installation, 'createOrg' | 'createKey'> {
   const organizations = createOrganizationService({ database, plans });
   const keys = createKeyService({ database });
   const createKey: Installation['createKey'] = async (orgId, { scopes = [...SCOPES], expires } = {}) => {

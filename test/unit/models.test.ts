@@ -205,7 +205,7 @@ describe('the model catalogue', () => {
       { providers: [{ ...acme, omit: Array.from({ length: 101 }, (_, at) => `f${at}`) }] },
       'providers.0.omit',
     ],
-    ['a provider twice', { providers: [acme, acme] }, 'stands twice'],
+    ['a provider twice', { providers: [acme, acme] }, 'occurs twice'],
     ['a default that is not there', { defaults: { chat: 'no/such' } }, 'defaults.chat'],
     [
       'a fallback of another type',

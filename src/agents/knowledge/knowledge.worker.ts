@@ -165,7 +165,7 @@ class Worker implements KnowledgeWorker {
       if (error instanceof StoreAway) {
         logger.error(
           { err: error.cause, knowledgeFileId: claimed.id },
-          'a knowledge file could not be had yet',
+          'a knowledge file could not be fetched yet',
         );
         return;
       }
