@@ -117,7 +117,7 @@ function toPrincipal(row: Row, catalogue: PlanCatalogue, now: Date = row.read_at
       ? {}
       : { stamps: { endUser: row.end_user, tags: row.tags } }),
     orgVersion: row.version,
-    ...(row.budgets === null
+    ...(row.budgets == null
       ? {}
       : { budgets: row.budgets.map((budget) => ({ ...budget, cap: BigInt(budget.cap) })) }),
     expiresAt: row.expires_at?.toISOString() ?? null,
