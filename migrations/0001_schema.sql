@@ -28,6 +28,7 @@
 \ir current/metering/buckets.sql
 \ir current/metering/balances.sql
 \ir current/metering/usage_ledger.sql
+\ir current/metering/usage_published.sql
 \ir current/metering/usage_folds.sql
 \ir current/metering/usage_cells.sql
 \ir current/metering/usage_rollups.sql

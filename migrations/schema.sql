@@ -1091,6 +1091,18 @@ CREATE INDEX usage_ledger_default_org_id_sequence_idx ON public.usage_ledger_def
 ALTER TABLE usage_ledger_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE usage_ledger_default FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE usage_published (
+  org_id text COLLATE "C" NOT NULL,
+  sequence bigint DEFAULT 0 NOT NULL,
+  published_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT usage_published_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT usage_published_pkey PRIMARY KEY (org_id)
+);
+ALTER TABLE usage_published ENABLE ROW LEVEL SECURITY;
+ALTER TABLE usage_published FORCE ROW LEVEL SECURITY;
+CREATE POLICY usage_published_system ON usage_published FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON usage_published TO penstock_system;
+
 CREATE TABLE usage_rollups (
   org_id text COLLATE "C" NOT NULL,
   level smallint NOT NULL,

@@ -1,6 +1,7 @@
 import { registerEnumType } from 'type-graphql';
 import { TEMPLATE_CATEGORIES } from '../src/agents/agents.types.js';
 import { ACTOR_KINDS, AUDIT_ACTIONS } from '../src/audit/index.js';
+import { USAGE_UPDATE_TYPES } from '../src/usage/stream.types.js';
 import { BUCKET_ROWS } from '../src/contract/buckets.js';
 import { BUDGET_PERIODS, BUDGET_SCOPES, BUDGET_UNITS } from '../src/contract/budgets.js';
 import {
@@ -166,6 +167,12 @@ export const MemberRole = words('PenstockRole', MEMBER_ROLES, 'What a person may
   admin: 'May do everything except to change owners.',
   member: 'May use everything, but may not manage keys, webhooks, members or the plan.',
   viewer: 'May only read.',
+});
+export const UsageUpdateKind = words('UsageUpdateKind', USAGE_UPDATE_TYPES, 'What moved a balance.', {
+  operation: 'A metered operation ended.',
+  top_up: 'An operator added units.',
+  adjustment: 'An operator set the used amount, or the end of an operation was corrected.',
+  period: 'A period began, or its allowance changed: `opening` says how it stands.',
 });
 export const ImageStyle = words(
   'ImageStyle',
@@ -337,6 +344,7 @@ export const AuditAction = words('AuditAction', AUDIT_ACTIONS, 'What was done, a
   budget_deleted: 'A budget was deleted.',
   agent_published: 'An agent was made public.',
   agent_unpublished: 'A public agent was made private, or deleted.',
+  documents_published: 'Trusted documents were published.',
   dead_letters_replayed: 'Events that could not be processed were sent again.',
   database_migrated: 'The database was migrated.',
   topics_created: 'Kafka topics were made.',

@@ -109,7 +109,10 @@ function object(type, path) {
 
 function operation(kind, field) {
   const { text, made } = selection(field.type, []);
-  const variables = field.args.map(({ name, type }) => `$${name}: ${type}`).join(', ');
+  // A variable may be left out where its argument has a default.
+  const typeOf = ({ type, defaultValue }) =>
+    defaultValue === undefined ? `${type}` : `${type}`.replace(/!$/, '');
+  const variables = field.args.map((arg) => `$${arg.name}: ${typeOf(arg)}`).join(', ');
   const passed = field.args.map(({ name }) => `${name}: $${name}`).join(', ');
   const document = `${kind}${variables && ` (${variables})`} { ${field.name}${passed && `(${passed})`}${text} }`;
   const members = membersOf(field.args, true, INDENT.repeat(2));

@@ -32,6 +32,7 @@ import type { Metering } from './metering/metering.types.js';
 import type { BudgetService, StreamLimits } from './metering/index.js';
 import type { ModelCatalogue } from './models/models.types.js';
 import type { Bus } from './events/events.types.js';
+import type { UsageEvents } from './usage/stream.types.js';
 import type { Usage } from './usage/usage.types.js';
 import type { WebhookService } from './webhooks/index.js';
 
@@ -57,6 +58,7 @@ export interface Services {
   authenticator: Authenticator;
   metering: Metering;
   usage: Usage;
+  usageEvents: UsageEvents;
   budgets: BudgetService;
   streams: StreamLimits;
   files: FileService;

@@ -13,3 +13,5 @@ export type { OperationTracer } from './server/connection.js';
 export { createGraphqlWsServer, type GraphqlWsServer } from './server/ws-server.js';
 export { UsageExportSubscriptionResolver } from './usage-export.resolver.js';
 export { StalledSubscriberError } from './stalled-subscriber.js';
+export { createUsageHub, type UsageHub } from './usage-events.js';
+export { UsageSubscriptionResolver } from './usage.resolver.js';

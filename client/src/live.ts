@@ -100,29 +100,13 @@ function followRun(transport: Transport, runId: string, { next, end }: Listener<
   });
 }
 
-/** Between two looks at the quota. */
-const QUOTA_MS = 5000;
-
 function followQuota(transport: Transport, { next, end }: Listener<Quota>): () => void {
-  let isStopped = false;
-  let known = '';
-  const look = async (): Promise<void> => {
-    while (!isStopped) {
-      try {
-        const { quota } = await transport.request<{ quota: Quota }>(queries.quota.text, {});
-        const told = JSON.stringify(quota);
-        if (told !== known && !isStopped) next(quota);
-        known = told;
-      } catch (thrown) {
-        const fault = toFault(thrown);
-        if (isStopped) return;
-        if (!fault.isTemporary) return end?.(fault);
-      }
-      await new Promise((resolve) => setTimeout(resolve, QUOTA_MS));
-    }
-  };
-  void look();
-  return () => (isStopped = true);
+  return transport.follow<{ quotaUpdates: Quota }>({
+    query: subscriptions.quotaUpdates.text,
+    variables: () => ({}),
+    next: ({ quotaUpdates }) => next(quotaUpdates),
+    end: (error) => end?.(error),
+  });
 }
 
 function streamChat(

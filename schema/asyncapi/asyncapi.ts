@@ -3,6 +3,7 @@ import {
   object,
   RESPONSE_EVENT_DATA,
   RUN_EVENT_DATA,
+  USAGE_EVENT_DATA,
   WEBHOOK_EVENT_DATA,
   WEBHOOK_TEST_DATA,
 } from './events.js';
@@ -11,7 +12,7 @@ import type { EventSchema } from './events.js';
 interface MessageSpec {
   type: string;
   data: EventSchema;
-  /** Jobs and runs number their events; organisations' events have no order. */
+  /** Jobs, runs, responses and ledgers number their events; organisations' events have no order. */
   numbered: boolean;
 }
 
@@ -24,7 +25,7 @@ function envelope({ type, data, numbered }: MessageSpec): EventSchema {
           sequence: {
             type: 'integer',
             minimum: 1,
-            description: 'Counts 1, 2, 3 and so on for each job, run or response.',
+            description: 'Counts 1, 2, 3 and so on for each job, run, response or ledger.',
           },
         }
       : {}),
@@ -101,9 +102,10 @@ interface Specs {
   agents: MessageSpec[];
   responses: MessageSpec[];
   events: MessageSpec[];
+  usage: MessageSpec[];
 }
 
-function channels({ jobs, agents, responses, events, webhooks }: Specs): Record<string, unknown> {
+function channels({ jobs, agents, responses, events, usage, webhooks }: Specs): Record<string, unknown> {
   const kafka = { parameters: { prefix: { description: 'The setting KAFKA_PREFIX.', default: 'penstock' } } };
   return {
     jobs: channel({
@@ -135,6 +137,14 @@ function channels({ jobs, agents, responses, events, webhooks }: Specs): Record<
       specs: events,
       extra: kafka,
     }),
+    usage: channel({
+      prefix: 'usage',
+      address: '{prefix}.usage',
+      description:
+        "The ledger as it grows. Key: organisation id; in order within an organisation. `usage.period` sets a period's balance to its `opening`; each other message adds `amounts` to what is used of its period, and `granted` to what was added.",
+      specs: usage,
+      extra: kafka,
+    }),
     deadLetters: {
       address: '{prefix}.dead-letter',
       description:
@@ -162,6 +172,7 @@ export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
   const jobs = JOB_EVENT_TYPES.map((type) => numbered(type, job));
   const agents = Object.entries(RUN_EVENT_DATA).map(([type, data]) => numbered(type, data));
   const responses = Object.entries(RESPONSE_EVENT_DATA).map(([type, data]) => numbered(type, data));
+  const usage = Object.entries(USAGE_EVENT_DATA).map(([type, data]) => numbered(type, data));
   const events = Object.entries(WEBHOOK_EVENT_DATA).map(([type, data]) => ({ type, data, numbered: false }));
   const webhooks = [...events, { type: 'webhook.test', data: WEBHOOK_TEST_DATA, numbered: false }];
   return {
@@ -174,9 +185,9 @@ export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
       license: { name: 'MIT' },
     },
     defaultContentType: 'application/json',
-    channels: channels({ jobs, agents, responses, events, webhooks }),
+    channels: channels({ jobs, agents, responses, events, usage, webhooks }),
     operations: Object.fromEntries(
-      ['jobs', 'agents', 'responses', 'events', 'deadLetters', 'webhooks'].map((name) => [
+      ['jobs', 'agents', 'responses', 'events', 'usage', 'deadLetters', 'webhooks'].map((name) => [
         `send_${name}`,
         { action: 'send', channel: { $ref: `#/channels/${name}` } },
       ]),
@@ -187,6 +198,7 @@ export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
         ...messages('agents', agents, KAFKA_HEADERS),
         ...messages('responses', responses, KAFKA_HEADERS),
         ...messages('events', events, KAFKA_HEADERS),
+        ...messages('usage', usage, KAFKA_HEADERS),
         ...messages('webhooks', webhooks, WEBHOOK_HEADERS),
         dead_letter: { name: 'dead letter', headers: LETTER_HEADERS, payload: {} },
       },

@@ -139,6 +139,38 @@ export const RESPONSE_EVENT_DATA: Record<string, EventSchema> = {
   }),
 };
 
+const perBucket = (description: string): EventSchema => ({
+  type: 'object',
+  description,
+  propertyNames: { enum: [...BUCKETS] },
+  additionalProperties: amount,
+});
+
+const opening = object({
+  periodStart: { type: 'string', format: 'date-time' },
+  periodEnd: { type: 'string', format: 'date-time' },
+  allowance: perBucket("The plan's; -1 is unlimited."),
+  topupStart: perBucket('Units of top-ups that earlier periods left over.'),
+  topupAdded: perBucket('Units that were added in this period.'),
+  used: perBucket('What is used.'),
+});
+
+const ofLedger = object({
+  operationId: id('op_01jd0000000000000000000000'),
+  periodStart: { type: 'string', format: 'date-time' },
+  amounts: perBucket('What it charged, in units; negative where it gave back.'),
+  granted: perBucket('What it added to the limit.'),
+  opening: nullable(opening),
+});
+
+/** `data` of each message on the usage topic: that of an operation has the fields of its record besides. */
+export const USAGE_EVENT_DATA: Record<string, EventSchema> = {
+  'usage.operation': ofLedger,
+  'usage.top_up': ofLedger,
+  'usage.adjustment': ofLedger,
+  'usage.period': ofLedger,
+};
+
 /** `data` of what `POST /webhooks/{id}/test` sends. */
 export const WEBHOOK_TEST_DATA: EventSchema = object({ webhookId: id('whk_01jd0000000000000000000000') });
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { recordChange } from '../audit/index.js';
 import type { Database } from '../database/index.js';
 import { sqlOf } from '../database/index.js';
 import { ApiError, invalid } from '../contract/errors.js';
@@ -138,7 +139,10 @@ export function publishDocuments(
     const other = rows.find(({ differs }) => differs);
     if (other !== undefined) throw conflict(other.name);
     const added = new Set(rows.filter((row) => row.added).map(({ name }) => bodies.get(name)));
-    return { documents: documents.length, added: added.size };
+    const after = { documents: documents.length, added: added.size };
+    if (added.size > 0)
+      await recordChange(em, { orgId: null, action: 'documents_published', subject: { id: null }, after });
+    return after;
   });
 }
 

@@ -26,6 +26,7 @@ export const AUDIT_ACTIONS = [
   'budget_deleted',
   'agent_published',
   'agent_unpublished',
+  'documents_published',
   'dead_letters_replayed',
   'database_migrated',
   'topics_created',

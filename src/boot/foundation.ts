@@ -32,6 +32,7 @@ import { createProviderRegistry, type ProviderRegistry } from '../providers/inde
 import { createSandbox } from '../sandbox/index.js';
 import { createTokenizer, type Tokenizer } from '../text/tokenizer.js';
 import { TOOLS } from '../contract/words.js';
+import { createUsagePublishing } from '../usage/index.js';
 import { createVideo, type Video } from '../video/index.js';
 import type { Closers } from './closers.js';
 import { entities } from './entities.js';
@@ -184,4 +185,13 @@ export function startRelay(foundation: Foundation, closers: Closers): void {
   const relay = createRelay({ database, bus, logger, render });
   relay.start();
   closers.add('the relay', () => relay.close());
+  startUsageTopic(foundation, closers);
+}
+
+/** The ledger as a topic, where there is Kafka: nothing in the process itself listens to it. */
+function startUsageTopic({ config, database, bus, logger }: Foundation, closers: Closers): void {
+  if (config.kafka === null) return;
+  const publishing = createUsagePublishing({ database, bus, logger });
+  publishing.start();
+  closers.add('the topic of usage', () => publishing.close());
 }

@@ -31,12 +31,13 @@ import {
   createMovingJobs,
   type JobHandler,
 } from '../jobs/index.js';
-import { createUsage } from '../usage/index.js';
+import { createUsage, createUsageStreamSource } from '../usage/index.js';
 import { createBudgetService, createStreamLimits } from '../metering/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
 import { createSecretBox, createWebhookService } from '../webhooks/index.js';
-import { createJobHub, createResponseHub, type JobHub, type ResponseHub } from '../../subscriptions/index.js';
+import { createJobHub, createResponseHub, createUsageHub } from '../../subscriptions/index.js';
+import type { JobHub, ResponseHub, UsageHub } from '../../subscriptions/index.js';
 import { openAgents, type Agents } from './agents.js';
 import { createKnowledgeService, createMemoryService } from '../agents/index.js';
 import type { Closers } from './closers.js';
@@ -48,6 +49,7 @@ export interface Composition {
   handlers: JobHandler[];
   hub: JobHub;
   responseHub: ResponseHub;
+  usageHub: UsageHub;
   /** Ends all long polls: each is answered with the job's current state. */
   endPolls(): void;
   agents: Agents;
@@ -76,14 +78,11 @@ export async function compose(
   const secrets = secretBoxOf(foundation);
   const engine = createChatEngine({ ...shared, search, documents: knowledge });
   const seal = createCarriedSeal(signingOf(foundation));
-  const responses = createResponseService({
-    database,
-    engine,
-    store: createResponseStore({ database, storage }),
-    seal,
-  });
+  const store = createResponseStore({ database, storage });
+  const responses = createResponseService({ database, engine, store, seal });
   const responseHub = await createResponseHub({ responses, hints: database.hints, bus, logger });
   closers.add('the hub of responses', () => responseHub.close());
+  const usageHub = openUsageHub(foundation, closers);
   const services: Services = {
     ...agents.services,
     ...accessServices(foundation),
@@ -97,6 +96,7 @@ export async function compose(
     authenticator,
     metering,
     usage: createUsage({ database }),
+    usageEvents: usageHub,
     budgets: createBudgetService({ database }),
     streams: createStreamLimits(),
     files,
@@ -114,7 +114,16 @@ export async function compose(
     generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };
   const handlers = jobHandlersOf(kinds, { models, providers });
-  return { services, handlers, hub, responseHub, endPolls: () => jobs.drain(), agents, egress, secrets };
+  const hubs = { hub, responseHub, usageHub };
+  return { services, handlers, ...hubs, endPolls: () => jobs.drain(), agents, egress, secrets };
+}
+
+/** Live usage and quotas. */
+function openUsageHub({ database, metering, logger }: Foundation, closers: Closers): UsageHub {
+  const quota = (orgId: string) => metering.quota(orgId);
+  const hub = createUsageHub({ source: createUsageStreamSource(database), quota, logger });
+  closers.add('the hub of usage', () => hub.close());
+  return hub;
 }
 
 /** Organisations, their keys and their people, and who changed what of them. */

@@ -85,6 +85,7 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
     composition.hub.drain();
     composition.agents.hub.drain();
     composition.responseHub.drain();
+    composition.usageHub.drain();
     const drained = server.drain({
       timeoutMs: DRAIN_TIMEOUT_MS,
       busy: () => faces?.ws.busy ?? false,

@@ -6,6 +6,7 @@ import {
   MessageSubscriptionResolver,
   ResponseSubscriptionResolver,
   UsageExportSubscriptionResolver,
+  UsageSubscriptionResolver,
 } from '../../subscriptions/index.js';
 
 /** Resolvers of subscriptions, for the building of the schema. `schema/` cannot import them itself (import directions). */
@@ -16,4 +17,5 @@ export const subscriptionResolvers: readonly ResolverClass[] = [
   MessageSubscriptionResolver,
   ResponseSubscriptionResolver,
   UsageExportSubscriptionResolver,
+  UsageSubscriptionResolver,
 ];

@@ -1,5 +1,5 @@
 /** Topics without their prefix (`KAFKA_PREFIX`, default `penstock`): ADR 8. */
-export type Topic = 'jobs' | 'agents' | 'responses' | 'events';
+export type Topic = 'jobs' | 'agents' | 'responses' | 'events' | 'usage';
 
 /** One message on a topic; the value of its Kafka message is this as JSON (decisions 6, "Kafka messages"). */
 export interface EventEnvelope {
@@ -7,7 +7,7 @@ export interface EventEnvelope {
   id: string;
   /** `job.progress`, `run.step`, `generation.completed` … */
   type: string;
-  /** Counts from 1 for each job or run, without gaps; absent on `events`. */
+  /** Counts from 1 for each key, without gaps; absent on `events`. */
   sequence?: number;
   orgId: string;
   /** ISO 8601. */
@@ -24,7 +24,7 @@ export interface StoredEvent {
 
 export interface BusMessage {
   topic: Topic;
-  /** Job id, run id or organisation id: order holds within a key. */
+  /** Id of the job, the run, the response or the organisation: order holds within a key. */
   key: string;
   event: EventEnvelope;
   /** The same event as stored JSON text, if it is published unchanged. */

@@ -6,7 +6,8 @@ import { ledgerConditions } from './filter.js';
 import { countStatement, recordsStatement } from './usage.queries.js';
 import type { UsagePage, UsageQuery, UsageRecord, UsageRecordFilter } from './usage.types.js';
 
-interface Row {
+/** A row as `RECORD` reads it. */
+export interface Row {
   operation_id: string;
   org_id: string;
   kind: UsageRecord['operation'];
@@ -56,7 +57,7 @@ function tokensOf([input = 0, cachedInput = 0, cacheWrite = 0, output = 0, reaso
   return { input, cachedInput, cacheWrite, output, reasoning };
 }
 
-function toRecord(row: Row): UsageRecord {
+export function toRecord(row: Row): UsageRecord {
   return {
     id: row.operation_id,
     orgId: row.org_id,

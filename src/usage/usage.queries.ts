@@ -96,3 +96,45 @@ export function summaryStatement({ columns, dims, conditions }: SummaryStatement
     FROM (SELECT width_bucket(start, (SELECT array_agg(to_timestamp(ms / 1000.0) ORDER BY ms) FROM unnest($5::bigint[]) ms)) AS nth, u.* FROM (${cells} ${rollups}) u) s
     GROUP BY ${grouped} ORDER BY nth${columns.map((column) => `, ${column} COLLATE "C" NULLS FIRST`).join('')} LIMIT ${most}`;
 }
+
+/** The numbered rows of an organisation's ledger in their order: what each changed of its balance stands in `charged`, `granted` and `opening`. */
+export const UPDATES = {
+  name: 'penstock_usage_updates',
+  text: `SELECT ${RECORD}, period_start, to_json(charged) AS charged, opening
+    FROM usage_ledger WHERE org_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`,
+};
+
+/** How far the ledgers of organisations are numbered. An organisation without a balance has none. */
+export const POSITIONS = {
+  name: 'penstock_usage_positions',
+  text: `SELECT org_id AS id, sequence FROM balances WHERE org_id = ANY ($1) AND NOT superseded`,
+};
+
+/** What a quota's answer depends on, as one text for each organisation. */
+export const QUOTA_STATES = {
+  name: 'penstock_quota_states',
+  text: `SELECT o.id, concat_ws(' ', o.version, b.period_start, b.period_end <= now(), b.allowance, b.topup_start, b.topup_added, b.used,
+      b.reserved, b.covered, o.subscription_ends_at <= now()) AS state
+    FROM organizations o LEFT JOIN balances b ON b.org_id = o.id AND NOT b.superseded WHERE o.id = ANY ($1)`,
+};
+
+/** Organisations that the topic has nothing of yet. */
+export const PUBLISH_NEW = `INSERT INTO usage_published (org_id)
+  SELECT b.org_id FROM balances b WHERE NOT b.superseded AND b.sequence > 0
+    AND NOT EXISTS (SELECT 1 FROM usage_published p WHERE p.org_id = b.org_id)
+  ON CONFLICT DO NOTHING`;
+
+/**
+ * The next rows of organisations whose topic is behind; who has waited longest comes first. One process publishes an organisation's rows at a
+ * time, as long as its transaction lasts. $1: organisations, $2: rows of each.
+ */
+export const PUBLISH_NEXT = `WITH behind AS MATERIALIZED (
+    SELECT p.org_id AS behind_org, p.sequence AS published FROM usage_published p JOIN balances b ON b.org_id = p.org_id AND NOT b.superseded
+      WHERE b.sequence > p.sequence ORDER BY p.published_at LIMIT $1 FOR UPDATE OF p SKIP LOCKED)
+  SELECT l.* FROM behind CROSS JOIN LATERAL (
+    SELECT ${RECORD}, period_start, to_json(charged) AS charged, opening FROM usage_ledger
+      WHERE org_id = behind_org AND sequence > published ORDER BY sequence LIMIT $2) l
+  ORDER BY l.org_id, l.sequence`;
+
+export const PUBLISHED = `UPDATE usage_published p SET sequence = u.sequence, published_at = clock_timestamp()
+  FROM unnest($1::text[], $2::bigint[]) u (org_id, sequence) WHERE p.org_id = u.org_id`;

@@ -156,6 +156,19 @@ describe('a live view', () => {
     expect(events.at(-1)?.run.status).toBe('completed');
   });
 
+  it('of the quota shows what a call took, also after a lost connection', async () => {
+    const used: number[] = [];
+    const stop = penstock.followQuota({
+      next: ({ quotas }) =>
+        used.push(quotas.find(({ bucket }) => bucket === 'image_generations')?.used ?? -1),
+    });
+    await eventually(() => Promise.resolve(used.length > 0));
+    cut();
+    await penstock.mutate.generateImage({ input: { prompt: 'A weir' } });
+    await eventually(() => Promise.resolve(used.at(-1) === 1));
+    stop();
+  });
+
   it('ends with the refusal where there is nothing to see', async () => {
     const ended = await new Promise((resolve) => {
       penstock.followJob('job_nothing', { next: () => undefined, end: resolve });

@@ -1,5 +1,6 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { GraphQLSchema } from 'graphql';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createProgram } from '../../src/cli/program.js';
 import { PASSWORD, signIn } from '../support/people.js';
@@ -50,10 +51,18 @@ const rows = () =>
     address: string | null;
   }>('SELECT org_id, action, actor_kind, address FROM audit_log ORDER BY id');
 
-async function mutate(document: string): Promise<Record<string, unknown>> {
-  const { data, error } = await owner.graphql(`mutation { ${document} }`, CLIENT);
+const MUTATIONS = Object.keys(buildPenstockSchema().getMutationType()!.getFields());
+
+/** In a company's graph some names carry a word of ours; here they stand without it. */
+const plain = (field: string): string =>
+  field === 'cancelPenstockPlan' ? 'cancelSubscription' : field.replace(/Penstock|Model(?!s)/, '');
+
+/** @param document begins with a mutation's plain name @returns what the mutation answers */
+async function mutate(document: string): Promise<unknown> {
+  const named = document.replace(/^\w+/, (name) => MUTATIONS.find((field) => plain(field) === name) ?? name);
+  const { data, error } = await owner.graphql(`mutation { ${named} }`, CLIENT);
   if (error !== undefined) throw new Error(`${document}: ${error}`);
-  return data!;
+  return Object.values(data!)[0];
 }
 
 /** What later mutations refer to. */
@@ -75,32 +84,28 @@ const CASES: Case[] = [
     'key_updated',
   ],
   ['rotateApiKey', () => `rotateApiKey(id: "${made['key']}", overlapSeconds: 60) { key }`, 'key_rotated'],
-  ['revokeApiKey', () => `revokeApiKey(id: "${made['key']}") { success }`, 'key_revoked'],
+  ['revokeApiKey', () => `revokeApiKey(id: "${made['key']}") { __typename }`, 'key_revoked'],
   [
-    'addPenstockMember',
-    () => 'addPenstockMember(input: { email: "new@audit.example" }) { member { userId } }',
+    'addMember',
+    () => 'addMember(input: { email: "new@audit.example" }) { member { userId } }',
     'member_added',
     (a: { member: { userId: string } }) => (made['person'] = a.member.userId),
   ],
   [
-    'createPenstockSignInLink',
-    () => `createPenstockSignInLink(userId: "${made['person']}") { expiresAt }`,
+    'createSignInLink',
+    () => `createSignInLink(userId: "${made['person']}") { expiresAt }`,
     'sign_in_link_created',
   ],
   [
-    'changePenstockMemberRole',
-    () => `changePenstockMemberRole(userId: "${made['person']}", role: admin) { role }`,
+    'changeMemberRole',
+    () => `changeMemberRole(userId: "${made['person']}", role: admin) { role }`,
     'member_role_changed',
   ],
+  ['removeMember', () => `removeMember(userId: "${made['person']}") { __typename }`, 'member_removed'],
   [
-    'removePenstockMember',
-    () => `removePenstockMember(userId: "${made['person']}") { success }`,
-    'member_removed',
-  ],
-  [
-    'changePenstockPassword',
+    'changePassword',
     () =>
-      `changePenstockPassword(input: { currentPassword: "${PASSWORD}", newPassword: "${PASSWORD} 2" }) { success }`,
+      `changePassword(input: { currentPassword: "${PASSWORD}", newPassword: "${PASSWORD} 2" }) { __typename }`,
     'password_changed',
   ],
   [
@@ -125,7 +130,7 @@ const CASES: Case[] = [
     () => `recoverWebhook(id: "${made['webhook']}", input: { since: "2026-01-01T00:00:00Z" }) { recovered }`,
     'webhook_recovered',
   ],
-  ['deleteWebhook', () => `deleteWebhook(id: "${made['webhook']}") { success }`, 'webhook_deleted'],
+  ['deleteWebhook', () => `deleteWebhook(id: "${made['webhook']}") { __typename }`, 'webhook_deleted'],
   [
     'createBudget',
     () =>
@@ -144,8 +149,8 @@ const CASES: Case[] = [
     () => `updateAgent(id: "${made['agent']}", input: { isPublic: true }) { id }`,
     'agent_published',
   ],
-  ['deleteAgent', () => `deleteAgent(id: "${made['agent']}") { success }`, 'agent_unpublished'],
-  ['cancelPenstockPlan', () => 'cancelPenstockPlan { id }', 'subscription_cancelled'],
+  ['deleteAgent', () => `deleteAgent(id: "${made['agent']}") { __typename }`, 'agent_unpublished'],
+  ['cancelSubscription', () => 'cancelSubscription { id }', 'subscription_cancelled'],
 ];
 
 /** They change nothing of what the log is about: what is generated, its inputs, tokens that last an hour at most, and single sends of a webhook. */
@@ -162,7 +167,7 @@ const OTHERS = [
   'editImage',
   'generateImage',
   'cancelJob',
-  'createModelMessage',
+  'createMessage',
   'createModeration',
   'generateMusic',
   'rerank',
@@ -179,22 +184,21 @@ const OTHERS = [
 ];
 
 test('every mutation stands in this table, so that a new one of these nouns is thought of', () => {
-  const schema: GraphQLSchema = buildPenstockSchema();
-  const named = [...CASES.map(([mutation]) => mutation), ...OTHERS];
-  expect(named.sort()).toEqual(Object.keys(schema.getMutationType()!.getFields()).sort());
+  const named = new Set([...CASES.map(([mutation]) => mutation), ...OTHERS]);
+  expect(MUTATIONS.map(plain).filter((name) => !named.has(name))).toEqual([]);
 });
 
 test('every mutation of these nouns leaves who, from where and what, once', async () => {
   const created = await mutate('createAgent(input: { name: "a", systemPrompt: "p" }) { id }');
-  made['agent'] = (created['createAgent'] as { id: string }).id;
+  made['agent'] = (created as { id: string }).id;
   for (const [mutation, document, action, keep] of CASES) {
     const before = await rows();
     const answer = await mutate(document());
-    keep?.(answer[mutation] as never);
+    keep?.(answer as never);
     const added = (await rows()).slice(before.length);
     const mine = { org_id: orgId, action, actor_kind: 'person', address: '203.0.113.9' };
     // A person who is new gets a link with the membership.
-    const link = mutation === 'addPenstockMember' ? [{ ...mine, action: 'sign_in_link_created' }] : [];
+    const link = mutation === 'addMember' ? [{ ...mine, action: 'sign_in_link_created' }] : [];
     expect(added, mutation).toEqual([mine, ...link]);
   }
 });
@@ -234,16 +238,14 @@ test('a password that is set by a link is in the log of its person, and a refuse
     { actor: { kind: 'person', id: owner.userId }, address: '127.0.0.1', subject: { id: owner.userId } },
   ]);
   const before = await rows();
-  const { error } = await owner.graphql(
-    'mutation { removePenstockMember(userId: "usr_nobody") { success } }',
+  await expect(mutate('removeMember(userId: "usr_nobody") { __typename }')).rejects.toThrow(
+    'Member not found',
   );
-  expect(error).toBe('Member not found');
-  const { error: last } = await owner.graphql(
-    `mutation { removePenstockMember(userId: "${owner.userId}") { success } }`,
+  await expect(mutate(`removeMember(userId: "${owner.userId}") { __typename }`)).rejects.toThrow(
+    'The last owner cannot be removed or changed',
   );
-  expect(last).toBe('The last owner cannot be removed or changed');
   // The same again changes nothing.
-  await mutate(`revokeApiKey(id: "${made['key']}") { success }`);
+  await mutate(`revokeApiKey(id: "${made['key']}") { __typename }`);
   expect(await rows()).toEqual(before);
 });
 
@@ -289,8 +291,12 @@ const COMMANDS: [command: string, given: () => string[], actions: string[]][] = 
   ['budget delete', () => ['--id', made['cliBudget']!], ['budget_deleted']],
   ['org cancel', () => ['--org', 'By cli'], ['subscription_cancelled']],
   ['usage rebuild', () => ['--org', 'By cli'], ['usage_rebuilt']],
+  ['documents publish', () => [made['manifest']!], ['documents_published']],
   ['dead-letters replay', () => [], ['dead_letters_replayed']],
 ];
+
+/** What belongs to no organisation. */
+const INSTALLATIONS = ['documents publish', 'dead-letters replay'];
 
 /** They change nothing, or (migrations, topics) what no organisation and no database of a test has. */
 const READING = [
@@ -301,6 +307,7 @@ const READING = [
   'member list',
   'dead-letters list',
   'doctor',
+  'reconcile',
   'migrate',
   'topics create',
 ];
@@ -311,8 +318,8 @@ const leaves = (command: Command, path: string[]): string[] =>
     : command.commands.flatMap((child) => leaves(child, [...path, child.name()]));
 
 test('every command stands in this table', () => {
-  const named = [...COMMANDS.map(([command]) => command), ...READING];
-  expect(named.sort()).toEqual(leaves(createProgram(), []).sort());
+  const named = new Set([...COMMANDS.map(([command]) => command), ...READING]);
+  expect(leaves(createProgram(), []).filter((command) => !named.has(command))).toEqual([]);
 });
 
 test('every command that changes something leaves the operator, in the log of whom it concerns', async () => {
@@ -320,6 +327,8 @@ test('every command that changes something leaves the operator, in the log of wh
     `INSERT INTO dead_letters (topic, key, consumer_group, event, error) VALUES ('events', $1, 'test', '{"id": "evt_1", "type": "credits.low"}', 'poison')`,
     [orgId],
   );
+  made['manifest'] = join(server.installation.dataDir, 'manifest.json');
+  await writeFile(made['manifest'], JSON.stringify({ version: '{ version }' }));
   for (const [command, given, actions] of COMMANDS) {
     const before = await rows();
     const answer = await server.cli<{ id: string }>(...command.split(' '), ...given());
@@ -327,7 +336,7 @@ test('every command that changes something leaves the operator, in the log of wh
     if (command === 'key create') made['cliKey'] = answer.id;
     if (command === 'budget create') made['cliBudget'] = answer.id;
     const added = (await rows()).slice(before.length);
-    const whose = command === 'dead-letters replay' ? null : made['cliOrg'];
+    const whose = INSTALLATIONS.includes(command) ? null : made['cliOrg'];
     const operator = { org_id: whose, actor_kind: 'operator', address: 'cli' };
     expect(added, command).toEqual(actions.map((action) => ({ ...operator, action })));
   }

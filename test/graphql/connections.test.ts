@@ -61,11 +61,15 @@ async function pageOf(field: string, given: string, paging: string): Promise<Pag
   return data!.page;
 }
 
+interface Named {
+  name: string | null;
+}
+
 /** Every growing list that the schema has, with the arguments that it needs. */
 async function connections(): Promise<{ field: string; given: string }[]> {
-  const text = `{ __schema { queryType { fields { name type { ofType { name } } } } } }`;
+  const text = `{ __schema { queryType { fields { name type { name ofType { name } } } } } }`;
   const { data } = await server.graphql<{
-    __schema: { queryType: { fields: { name: string; type: { ofType: { name: string | null } | null } }[] } };
+    __schema: { queryType: { fields: { name: string; type: Named & { ofType: Named | null } }[] } };
   }>(text, { key });
   const needs: Record<string, string> = {
     agentRuns: `agentId: "${ids.agent}"`,
@@ -74,7 +78,7 @@ async function connections(): Promise<{ field: string; given: string }[]> {
     webhookDeliveries: `webhookId: "${ids.webhook}"`,
   };
   return data!.__schema.queryType.fields
-    .filter(({ type }) => type.ofType?.name?.endsWith('Connection'))
+    .filter(({ type }) => (type.ofType ?? type).name?.endsWith('Connection'))
     .map(({ name }) => ({ field: name, given: needs[name] ?? '' }));
 }
 

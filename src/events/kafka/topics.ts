@@ -7,7 +7,7 @@ import type { KafkaSettings } from './client.js';
 /** Partitions of a topic that we create; so at most this many consumers of a group share its messages. */
 const PARTITIONS = 6;
 
-const TOPICS: readonly Topic[] = ['jobs', 'agents', 'responses', 'events'];
+const TOPICS: readonly Topic[] = ['jobs', 'agents', 'responses', 'events', 'usage'];
 
 /** `penstock.jobs` … */
 export function topicName(prefix: string, topic: Topic | 'dead-letter'): string {
