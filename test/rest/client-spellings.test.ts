@@ -294,6 +294,12 @@ it('images and edits count the tokens of the convention beside their own units',
 });
 
 describe('an address with a slash too many', () => {
+  /** Of an organisation without work under way: its quota stands still between two looks. */
+  let key: string;
+  beforeAll(async () => {
+    ({ key } = await server.createOrg());
+  });
+
   it.each([
     '/api/v1/quota/',
     '/api/v1//quota',

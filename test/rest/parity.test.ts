@@ -48,6 +48,8 @@ const GRAPHQL_ONLY = new Set([
   'query _entities',
   'query _service',
   'subscription jobUpdates',
+  'subscription quotaUpdates',
+  'subscription usageUpdates',
 ]);
 
 describe('REST, its description and GraphQL', () => {
