@@ -21,7 +21,7 @@ export const budgetRoutes: Route[] = [
     operationId: 'getKey',
     tag: 'Quota',
     summary: "Read the key that makes the request, with its budgets and this month's spend in USD",
-    document: `query { body: caller { id: keyId name: keyName scopes budgets { ${BUDGET} } spend } }`,
+    document: `query { body: caller { id name scopes budgets { ${BUDGET} } spend } }`,
     schemaName: 'CallingKey',
   },
 ];

@@ -21,7 +21,7 @@ export class CallerResolver {
   @Query(() => Caller, { description: 'The API key or the session that makes the request.' })
   caller(@Ctx() { call }: GraphqlContext): Omit<Caller, 'organization' | 'person'> {
     const { keyId, keyName, userId, scopes, expiresAt, person } = call.principal;
-    return { keyId, keyName, userId, scopes: [...scopes], expiresAt, role: person?.role ?? null };
+    return { id: keyId, name: keyName, userId, scopes: [...scopes], expiresAt, role: person?.role ?? null };
   }
 
   @FieldResolver()

@@ -28,10 +28,10 @@ export class Organization {
 @ObjectType({ simpleResolvers: true, description: 'The API key or the session that makes the request.' })
 export class Caller {
   @Field(() => ID, { description: 'Id of the key.' })
-  keyId!: string;
+  id!: string;
 
   @Field(() => String, { description: 'Its name.' })
-  keyName!: string;
+  name!: string;
 
   @Field(() => ID, { description: 'The id of the user that the key belongs to.' })
   userId!: string;

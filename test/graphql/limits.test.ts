@@ -75,7 +75,7 @@ const refused: [string, () => string][] = [
         { length: 14 },
         (_, i) => `fragment f${i} on Caller { ...f${i + 1} ...f${i + 1} }`,
       );
-      return `{ caller { ...f0 } } ${steps.join(' ')} fragment f14 on Caller { keyId }`;
+      return `{ caller { ...f0 } } ${steps.join(' ')} fragment f14 on Caller { id }`;
     },
   ],
   ['has a name of 256 letters', () => `{ models { ${'x'.repeat(256)}: id } }`],
