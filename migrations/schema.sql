@@ -391,6 +391,7 @@ CREATE TABLE budgets (
   hard boolean DEFAULT true NOT NULL,
   thresholds integer[] NOT NULL,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  token_id text COLLATE "C",
   CONSTRAINT budgets_cap_check CHECK ((cap >= 0)),
   CONSTRAINT budgets_check CHECK (((scope = 'organization'::text) = (subject IS NULL))),
   CONSTRAINT budgets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
@@ -399,9 +400,11 @@ CREATE TABLE budgets (
   CONSTRAINT budgets_pkey PRIMARY KEY (id),
   CONSTRAINT budgets_scope_check CHECK ((scope = ANY (ARRAY['organization'::text, 'key'::text, 'endUser'::text, 'tag'::text]))),
   CONSTRAINT budgets_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 256))),
+  CONSTRAINT budgets_token_id_fkey FOREIGN KEY (token_id) REFERENCES client_tokens(id) ON DELETE CASCADE,
   CONSTRAINT budgets_unit_check CHECK (((unit = 'usd'::text) OR (unit = ANY (penstock_bucket_names()))))
 );
 CREATE INDEX budgets_org ON public.budgets USING btree (org_id, id);
+CREATE INDEX budgets_token ON public.budgets USING btree (token_id) WHERE (token_id IS NOT NULL);
 ALTER TABLE budgets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE budgets FORCE ROW LEVEL SECURITY;
 CREATE POLICY budgets_system ON budgets FOR ALL TO penstock_system USING (true) WITH CHECK (true);

@@ -647,6 +647,10 @@ export interface CreateClientTokenInput {
   agentId?: string | null | undefined;
   /** A window of requests of its own, inside that of its maker. */
   rate?: KeyRateInput | null | undefined;
+  /** What all of its calls may take in all; what would take more is a 402. Not with the scope `agents`. */
+  credits?: number | null | undefined;
+  /** The same in USD of upstream cost, in the place of `credits`. */
+  budgetUsd?: string | null | undefined;
 }
 
 export interface UploadKnowledgeInput {

@@ -2,6 +2,7 @@ import { Extensions, Field, ID, InputType, Int } from 'type-graphql';
 import type { Scope } from '../../src/contract/words.js';
 import { KeyRateInput } from '../api-key/api-key.input.js';
 import { KeyScope } from '../enums.js';
+import { Decimal } from '../scalars.js';
 
 @InputType({
   description:
@@ -49,4 +50,18 @@ export class CreateClientTokenInput {
     description: 'A window of requests of its own, inside that of its maker.',
   })
   rate?: KeyRateInput | null;
+
+  @Extensions({ jsonSchema: { minimum: 1, maximum: 1_000_000_000 } })
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      'What all of its calls may take in all; what would take more is a 402. Not with the scope `agents`.',
+  })
+  credits?: number | null;
+
+  @Field(() => Decimal, {
+    nullable: true,
+    description: 'The same in USD of upstream cost, in the place of `credits`.',
+  })
+  budgetUsd?: string | null;
 }

@@ -1,13 +1,16 @@
 /** Reads of keys and sessions for authentication: one statement and one round trip each, because every call waits for it. */
 
-/** The organisation's budgets; null: it has none. */
-const BUDGETS = `(SELECT json_agg(json_build_object('id', b.id, 'name', b.name, 'scope', b.scope, 'subject', b.subject, 'unit', b.unit, 'cap', b.cap::text,
-    'period', b.period, 'hard', b.hard) ORDER BY b.id) FROM budgets b WHERE b.org_id = o.id) AS budgets`;
+/** The budgets that concern a caller; null: there are none. @param token its id in SQL, whose cap is one of them */
+const budgets = (
+  token = 'NULL',
+) => `(SELECT json_agg(json_build_object('id', b.id, 'name', b.name, 'scope', b.scope, 'subject', b.subject, 'unit', b.unit, 'cap', b.cap::text,
+    'period', b.period, 'hard', b.hard) ORDER BY b.id) FROM budgets b
+    WHERE b.org_id = o.id AND (b.token_id IS NULL OR b.token_id = ${token})) AS budgets`;
 
 const select = (expiresAt = 'k.expires_at') => `
 SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, k.scopes, ${expiresAt} AS expires_at, k.revoked_at IS NOT NULL AS revoked,
   COALESCE(${expiresAt} <= now(), false) AS expired, k.models, k.rate_rpm, k.rate_burst, k.end_user, k.tags, k.is_router, o.plan_code, o.subscription_ends_at, o.version,
-  ${BUDGETS},
+  ${budgets()},
   clock_timestamp() AS read_at, k.session_id, m.role
 FROM api_keys k JOIN organizations o ON o.id = k.org_id
 LEFT JOIN members m ON k.session_id IS NOT NULL AND m.org_id = k.org_id AND m.user_id = k.user_id`;
@@ -32,7 +35,7 @@ SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, ARRAY(SELECT s F
   LEAST(t.expires_at, k.expires_at) AS expires_at, k.revoked_at IS NOT NULL AS revoked,
   LEAST(t.expires_at, k.expires_at) <= now() AS expired, k.models, k.rate_rpm, k.rate_burst, COALESCE(k.end_user, t.end_user) AS end_user,
   k.tags || t.tags AS tags, false AS is_router, o.plan_code, o.subscription_ends_at, o.version, clock_timestamp() AS read_at, NULL AS session_id, NULL AS role,
-  ${BUDGETS},
+  ${budgets('t.id')},
   t.id AS token_id, t.rate_rpm AS token_rpm, t.rate_burst AS token_burst, t.bound_kind, t.bound_id
 FROM client_tokens t JOIN api_keys k ON k.id = t.maker_id JOIN organizations o ON o.id = k.org_id WHERE ${condition}`;
 

@@ -1,6 +1,7 @@
 import { invalid } from '../contract/errors.js';
 import { BOUND_KINDS } from '../contract/words.js';
 import type { Scope } from '../contract/words.js';
+import { scaledDecimal } from '../pricing/index.js';
 import type { NewClientToken } from './client-tokens.js';
 
 const FIELDS = [
@@ -9,6 +10,8 @@ const FIELDS = [
   'end_user',
   'tags',
   'rate',
+  'credits',
+  'budget_usd',
   ...BOUND_KINDS.map((kind) => `${kind}_id`),
 ];
 const MAX_ID = 255;
@@ -26,6 +29,7 @@ export function readClientToken(body: Record<string, unknown>): NewClientToken {
     endUser: textIn(body['end_user'], 'end_user'),
     tags: textsIn(body['tags'], 'tags'),
     rate: rateIn(body['rate']),
+    cap: capIn(body),
     bound: boundIn(body),
   };
 }
@@ -57,6 +61,25 @@ function rateIn(value: unknown): NewClientToken['rate'] {
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) throw invalid(`Unknown parameter: rate.${unknown.slice(0, MAX_ID)}`, 'rate');
   return { rpm, burst };
+}
+
+/** The largest cap, in either unit. */
+const MOST = 1_000_000_000;
+
+/** Credits, or USD: not both. */
+function capIn({ credits, budget_usd: usd }: Record<string, unknown>): NewClientToken['cap'] {
+  if (credits != null && usd != null)
+    throw invalid('A client token has a cap in credits or in USD', 'budget_usd');
+  if (credits != null) {
+    const isWhole = Number.isSafeInteger(credits) && (credits as number) >= 1 && (credits as number) <= MOST;
+    if (!isWhole) throw invalid(`credits must be a whole number, 1 to ${MOST}`, 'credits');
+    return { unit: 'credits', most: BigInt(credits as number) * 100n };
+  }
+  if (usd == null) return null;
+  const nano = typeof usd === 'string' || typeof usd === 'number' ? scaledDecimal(usd, 9) : null;
+  if (nano === null || nano === 0n || nano > BigInt(MOST) * 1_000_000_000n)
+    throw invalid('budget_usd must be USD: a decimal above 0 with at most 9 decimals', 'budget_usd');
+  return { unit: 'usd', most: nano };
 }
 
 /** At most one object. */

@@ -12,6 +12,11 @@ INSERT INTO client_tokens (id, org_id, maker_id, hash, scopes, expires_at, end_u
 SELECT $1, m.org_id, m.id, $3, $4, LEAST(clock_timestamp() + $5 * interval '1 second', m.expires_at), $6, $7, $8, $9, $10, $11 FROM maker m
 RETURNING date_part('epoch', expires_at) * 1000 AS expires_ms`;
 
+/** The cap of a token, in the same transaction: a budget that counts its calls alone. */
+export const CAP_TOKEN = `
+INSERT INTO budgets (id, org_id, name, scope, unit, cap, period, thresholds, token_id)
+SELECT $1, t.org_id, 'client token', 'organization', $2, $3, 'total', '{}', t.id FROM client_tokens t WHERE t.id = $4`;
+
 /** Of an organisation, at most a thousand at once; those that another transaction is deleting are left to it. */
 export const FORGET_TOKENS = `
 DELETE FROM client_tokens WHERE id IN (

@@ -1,6 +1,7 @@
 -- Budgets (beyond 13.3). `subject` is null for the organisation; `*` stands for each key, end user or tag. `cap` is in
 -- nano-dollars where `unit` is `usd`, else in hundredths of the bucket's unit; `thresholds` are parts of it in
--- ten-thousandths. A change of any row goes with a new version of the organisation, so that admission sees it at once.
+-- ten-thousandths. `token_id`: the cap of a client token (beyond 14.1), which counts that token's calls alone, is shown to
+-- nobody else, and goes with it. A change of any other row goes with a new version of the organisation, so that admission sees it at once.
 CREATE TABLE budgets (
   id text COLLATE "C" PRIMARY KEY,
   org_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
@@ -13,9 +14,11 @@ CREATE TABLE budgets (
   hard boolean NOT NULL DEFAULT true,
   thresholds int[] NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  token_id text COLLATE "C" REFERENCES client_tokens ON DELETE CASCADE,
   CHECK ((scope = 'organization') = (subject IS NULL))
 );
 CREATE INDEX budgets_org ON budgets (org_id, id);
+CREATE INDEX budgets_token ON budgets (token_id) WHERE token_id IS NOT NULL;
 
 ALTER TABLE budgets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE budgets FORCE ROW LEVEL SECURITY;

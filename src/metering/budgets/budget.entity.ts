@@ -18,8 +18,13 @@ export const BudgetEntity = defineEntity({
     period: p.text().$type<BudgetPeriod>(),
     hard: p.boolean().default(true),
     thresholds: p.array().$type<number[]>().columnType('int[]'),
+    tokenId: p.text().nullable(),
     createdAt: p.datetime().defaultRaw('clock_timestamp()'),
   },
-  filters: tenantFilter(),
+  filters: {
+    ...tenantFilter(),
+    // The caps of client tokens are no budgets that people administer.
+    administered: { name: 'administered', cond: { tokenId: null }, default: true },
+  },
 });
 export type BudgetRow = InferEntity<typeof BudgetEntity>;

@@ -20,7 +20,7 @@ SELECT b.id, ${milliseconds('greatest(b.created_at, p.start)')} AS counts_from,
 FROM budgets b
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS now, penstock_budget_start(b.period, clock_timestamp()) AS start) p
 LEFT JOIN budget_counters c ON c.budget_id = b.id AND c.period_start = p.start
-WHERE b.org_id = $1 AND ($2::text IS NULL OR b.id = $2)
+WHERE b.org_id = $1 AND b.token_id IS NULL AND ($2::text IS NULL OR b.id = $2)
 GROUP BY b.id, p.start, p.now ORDER BY b.id`;
 
 /** The figures of counters, by their budgets' ids and subjects. */

@@ -121,7 +121,8 @@ class Budgets implements BudgetService {
     const counters = countersOfCaller(principal);
     if (counters.length === 0) return Promise.resolve([]);
     return this.database.tenant(orgId, async (em) => {
-      const rows = new Map((await em.find(BudgetEntity, { orgId })).map((row) => [row.id, row]));
+      const found = await em.find(BudgetEntity, { orgId }, { filters: { administered: false } });
+      const rows = new Map(found.map((row) => [row.id, row]));
       const [ids, subjects] = [counters.map(({ rule }) => rule.id), counters.map(({ subject }) => subject)];
       const figures = await sqlOf(em).query<FiguresRow & SubjectRow>(CALLERS_FIGURES, [orgId, ids, subjects]);
       return figures.flatMap((one) => {
