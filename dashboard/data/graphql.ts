@@ -13,6 +13,8 @@ type Graphql = ReturnType<
       PriceUnit: string;
       WebhookEventType: string;
       SafeInt: number;
+      BudgetAmount: string | number;
+      BudgetUnit: string;
       ChatRole: string;
       ImageSize: string;
       ImageUpscale: string;
@@ -31,6 +33,10 @@ export type Answered<Result> = { [Field in keyof Result]: NonNullable<Result[Fie
 /** What an operation answers with. */
 export type ResultOf<Document> =
   Document extends DocumentDecoration<infer Result, infer _> ? Answered<Result> : never;
+
+/** The variables of an operation. */
+export type VariablesOf<Document> =
+  Document extends DocumentDecoration<infer _, infer Variables> ? Variables : never;
 
 /**
  * Types an operation by the schema while it is compiled. At run time a document is its own text: the server parses it, so that the page

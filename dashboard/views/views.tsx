@@ -65,7 +65,7 @@ export const VIEWS: readonly View[] = [
     name: 'usage',
     label: 'Usage',
     icon: 'M2 14h12M4 11V8m4 3V3m4 8V6',
-    render: () => <UsageView />,
+    render: (filters) => <UsageView filters={filters} />,
   },
   {
     name: 'webhooks',

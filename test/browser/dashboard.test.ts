@@ -16,6 +16,9 @@ const VIEWS = [
   'models',
   'usage',
   'webhooks',
+  'usage/7/endUser/credits',
+  'settings/budgets',
+  'settings/audit',
   'settings/members',
   'settings/plan',
 ];
@@ -176,6 +179,24 @@ describe.skipIf(executablePath === null)('the dashboard in a browser', () => {
     let faults: () => string[];
     beforeAll(async () => {
       ({ page, faults } = await enter('admin@waterworks.example', 'admin'));
+    });
+
+    test('a budget is made, shows what was spent, and is deleted; the audit log tells of both', async () => {
+      await show(page, 'settings/budgets');
+      await page.getByRole('button', { name: 'New budget' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('Sluices');
+      await page.getByLabel('Unit').selectOption('credits');
+      await page.getByLabel('Limit', { exact: true }).fill('12');
+      await page.getByRole('button', { name: 'Create budget' }).click();
+      const row = page.getByRole('row').filter({ hasText: 'Sluices' });
+      await row.getByText('0 credits of 12 credits').waitFor();
+      await row.getByRole('button', { name: 'Delete Sluices' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await page.getByText('No budgets yet').waitFor();
+      await show(page, 'settings/audit');
+      for (const what of ['Budget created', 'Budget deleted'])
+        await page.getByRole('row').filter({ hasText: 'Sluices' }).filter({ hasText: what }).waitFor();
+      expect(faults()).toEqual([]);
     });
     afterAll(() => page?.close());
 
