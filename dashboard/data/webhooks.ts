@@ -6,6 +6,7 @@ const WEBHOOK = graphql(`
     name
     url
     events
+    format
     enabled
     consecutiveFailures
     disabledReason

@@ -21,6 +21,8 @@ const KEYS = graphql(`
       revokedAt
       lastUsedAt
       createdAt
+      models
+      spend
     }
   }
 `);
@@ -105,7 +107,16 @@ function KeyTable({ keys, reload }: { keys: ApiKey[]; reload(): void }): ReactNo
         </>
       ),
     },
-    { label: 'Scopes', cell: ({ scopes }) => <span className="muted">{scopes.join(', ')}</span> },
+    {
+      label: 'May do',
+      cell: ({ scopes, models }) => (
+        <span className="muted">
+          {scopes.join(', ')}
+          {models !== null && <>; with {models.join(', ')}</>}
+        </span>
+      ),
+    },
+    { label: 'This month', isNumber: true, cell: ({ spend }) => `$${spend}` },
     {
       label: 'Last used',
       cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time iso={lastUsedAt} />),

@@ -3,7 +3,7 @@ import type { Webhook } from '../data/webhooks.js';
 import { WEBHOOK_EVENTS } from '../data/words.generated.js';
 import { Button } from '../ui/basics.js';
 import { Dialog } from '../ui/dialog.js';
-import { Choices, TextField, entered } from '../ui/field.js';
+import { Choices, SelectField, TextField, entered } from '../ui/field.js';
 import { FormFault, useForm } from '../ui/form.js';
 
 /** What is entered of a webhook. */
@@ -11,6 +11,7 @@ export interface WebhookEntries {
   name: string;
   url: string;
   events: string[];
+  format: Webhook['format'];
 }
 
 interface WebhookDialogProps {
@@ -21,6 +22,12 @@ interface WebhookDialogProps {
   save(entries: WebhookEntries): Promise<unknown>;
 }
 
+/** How a delivery is written. */
+const FORMATS = [
+  { value: 'json', label: 'The event as JSON' },
+  { value: 'slack', label: 'A sentence for Slack' },
+] as const;
+
 /** What a new one listens to, until something else is chosen. */
 const USUAL = ['generation.completed', 'generation.failed'];
 
@@ -28,7 +35,12 @@ const USUAL = ['generation.completed', 'generation.failed'];
 export function WebhookDialog({ title, webhook, onClose, save }: WebhookDialogProps): ReactNode {
   const [events, setEvents] = useState<ReadonlySet<string>>(() => new Set(webhook?.events ?? USUAL));
   const { fault, isBusy, onSubmit } = useForm((form) =>
-    save({ name: entered(form, 'name'), url: entered(form, 'url'), events: [...events] }),
+    save({
+      name: entered(form, 'name'),
+      url: entered(form, 'url'),
+      events: [...events],
+      format: entered(form, 'format') as Webhook['format'],
+    }),
   );
   return (
     <Dialog title={title} onClose={onClose}>
@@ -51,6 +63,13 @@ export function WebhookDialog({ title, webhook, onClose, save }: WebhookDialogPr
           fault={fault}
           required
         />
+        <SelectField label="Body" name="format" defaultValue={webhook?.format ?? FORMATS[0].value}>
+          {FORMATS.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </SelectField>
         <Choices
           legend="Events"
           name="events"
