@@ -14,4 +14,4 @@ export interface Publish {
 
 export const SUBSCRIPTION = `subscription Progress($id: ID!) { jobProgress(id: $id) { sequence type job {
   id orgId userId tool status progress inputParams outputData estimatedCredits actualCredits errorMessage createdAt startedAt completedAt
-  model modelTier } } }`;
+  modelId modelTier } } }`;

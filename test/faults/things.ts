@@ -20,6 +20,7 @@ export type Kind =
   | 'delivery'
   | 'response'
   | 'key'
+  | 'budget'
   | 'member';
 
 interface Made {
@@ -67,6 +68,7 @@ export async function makeThings(server: SpawnedServer, installation: Installati
       delivery: delivery.body.delivery.id,
       response: await respond(server, owner.key),
       key: owner.keyId,
+      budget: await budgetOf(installation, owner.orgId),
       member: await addMember(installation, {
         orgId: owner.orgId,
         email: 'theirs@example.com',
@@ -74,6 +76,12 @@ export async function makeThings(server: SpawnedServer, installation: Installati
       }),
     },
   };
+}
+
+/** @returns its id */
+async function budgetOf({ cli }: Installation, orgId: string): Promise<string> {
+  const bounds = ['--unit', 'credits', '--limit', '100000', '--period', 'month', '--scope', 'organization'];
+  return (await cli<{ id: string }>('budget', 'create', '--org', orgId, '--name', 'Month', ...bounds)).id;
 }
 
 /** @returns the person's id */
@@ -118,7 +126,7 @@ async function uploadFile(server: SpawnedServer, key: string, agentId: string): 
 /** A stored response. */
 async function respond(server: SpawnedServer, key: string): Promise<string> {
   const { data, errors } = await server.graphql<{ createResponse: { object: WithId } }>(
-    'mutation ($i: ResponseInput!) { createResponse(input: $i) { object } }',
+    'mutation ($i: ModelResponseInput!) { createResponse(input: $i) { object } }',
     { key, variables: { i: { input: 'Open it' } } },
   );
   if (!data) throw new Error(`createResponse: ${JSON.stringify(errors)}`);
@@ -165,6 +173,7 @@ export function kindInField(field: string, argument: string): Kind {
     [/Webhook|webhook/, 'webhook'],
     [/Job|job/, 'job'],
     [/Response|response/, 'response'],
+    [/Budget|budget/, 'budget'],
   ];
   const found = kinds.find(([pattern]) => pattern.test(field));
   if (found === undefined)

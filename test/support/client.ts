@@ -186,7 +186,8 @@ export function createTestClient(origin: string): TestClient & { close(): Promis
   return {
     ...client,
     async close() {
-      await Promise.all(sockets.map(async (socket) => socket.dispose()));
+      // One that never found its server tells of that once more when it is disposed of.
+      await Promise.allSettled(sockets.map(async (socket) => socket.dispose()));
       await agent.destroy();
     },
   };
