@@ -5,7 +5,7 @@ import type { Database } from '../database/index.js';
 import type { Bus, BusMessage } from '../events/events.types.js';
 import { toUpdate } from './stream-source.js';
 import type { UpdateRow } from './stream-source.js';
-import { PUBLISH_NEW, PUBLISH_NEXT, PUBLISHED } from './usage.queries.js';
+import { ON_DISK, PUBLISH_NEW, PUBLISH_NEXT, PUBLISHED } from './usage.queries.js';
 import type { PeriodOpening, UsageUpdate } from './stream.types.js';
 
 const EVERY_MS = 1_000;
@@ -22,7 +22,7 @@ export interface UsagePublishing {
 }
 
 interface UsagePublishingOptions {
-  database: Pick<Database, 'transaction'>;
+  database: Pick<Database, 'transaction' | 'system'>;
   bus: Pick<Bus, 'publish'>;
   logger: Logger;
 }
@@ -86,6 +86,7 @@ export function createUsagePublishing({ database, bus, logger }: UsagePublishing
       await sql.query(PUBLISH_NEW);
       const rows = await sql.query<UpdateRow>(PUBLISH_NEXT, [ORGANIZATIONS, ROWS]);
       if (rows.length === 0) return 0;
+      await database.system.query(ON_DISK);
       await bus.publish(rows.map((row) => toMessage(toUpdate(row), row.operation_id)));
       const last = new Map(rows.map(({ org_id: orgId, sequence }) => [orgId, sequence]));
       await sql.query(PUBLISHED, [[...last.keys()], [...last.values()]]);

@@ -2,7 +2,7 @@ import type { Database } from '../database/index.js';
 import { toAmounts } from '../metering/index.js';
 import { toRecord } from './records.js';
 import type { Row } from './records.js';
-import { POSITIONS, QUOTA_STATES, UPDATES } from './usage.queries.js';
+import { ON_DISK, POSITIONS, QUOTA_STATES, UPDATES } from './usage.queries.js';
 import type { PeriodOpening, UsageStreamSource, UsageUpdate, UsageUpdateType } from './stream.types.js';
 
 /** A row as `UPDATES` and `PUBLISH_NEXT` read it. */
@@ -33,9 +33,18 @@ export function toUpdate(row: UpdateRow): UsageUpdate {
 
 /** @see UsageStreamSource */
 export function createUsageStreamSource({ system }: Pick<Database, 'system'>): UsageStreamSource {
+  let flush: Promise<unknown> | null = null;
+  /** Those who ask in one turn share one. */
+  const onDisk = (): Promise<unknown> =>
+    (flush ??= Promise.resolve().then(() => {
+      flush = null;
+      return system.query(ON_DISK);
+    }));
   return {
     async updates(orgId, after, limit) {
-      return (await system.query<UpdateRow>(UPDATES, [orgId, after, limit])).map(toUpdate);
+      const rows = await system.query<UpdateRow>(UPDATES, [orgId, after, limit]);
+      if (rows.length > 0) await onDisk();
+      return rows.map(toUpdate);
     },
     async positions(orgIds) {
       const rows = await system.query<{ id: string; sequence: number }>(POSITIONS, [orgIds]);

@@ -138,3 +138,9 @@ export const PUBLISH_NEXT = `WITH behind AS MATERIALIZED (
 
 export const PUBLISHED = `UPDATE usage_published p SET sequence = u.sequence, published_at = clock_timestamp()
   FROM unnest($1::text[], $2::bigint[]) u (org_id, sequence) WHERE p.org_id = u.org_id`;
+
+/**
+ * Waits until all that was committed before is on the disk. Settlements commit first and are flushed afterwards: a crash of PostgreSQL in between
+ * takes their numbers back, and gives them to others.
+ */
+export const ON_DISK = `SELECT set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'penstock', '')`;
