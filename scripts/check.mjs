@@ -57,9 +57,7 @@ async function checkLengths() {
   const faults = [];
   for (const folder of CODE_FOLDERS) {
     const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
-    for (const entry of entries.filter(
-      (file) => file.isFile() && /(?<!\.generated)\.(ts|tsx|mjs)$/.test(file.name),
-    )) {
+    for (const entry of entries.filter((file) => file.isFile() && /\.(ts|tsx|mjs)$/.test(file.name))) {
       // Packages that `npm run bench` installs there.
       if (/node_modules|client\/dist/.test(entry.parentPath)) continue;
       const path = join(entry.parentPath, entry.name);

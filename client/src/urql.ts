@@ -23,13 +23,11 @@ const listOf = (given: Record<string, unknown> | null): string =>
       .toSorted(),
   );
 
+/** What Graphcache gives a resolver. */
+type ResolverArguments = [parent: unknown, given: Record<string, unknown>, cache: Cache, info: Info];
+
 /** All pages of a list that were read, as one. */
-function pages(
-  _: unknown,
-  given: Record<string, unknown>,
-  cache: Cache,
-  { parentKey, fieldName }: Info,
-): unknown {
+function pages(...[, given, cache, { parentKey, fieldName }]: ResolverArguments): unknown {
   const wanted = listOf(given);
   const read = cache
     .inspectFields(parentKey)
