@@ -1,7 +1,7 @@
 /**
- * Agent runs with the sandbox's model, the whole product in this process: how long a step takes from its row to a subscriber, how busy
- * 200 runs at once keep the event loop, and how long it takes to find something in 10,000 passages. The last line is JSON for the
- * comparison that calls this.
+ * Agent runs with the sandbox's model, with the whole product in this process. It measures the time from a step's row to its
+ * subscriber, the delay of the event loop during 200 simultaneous runs, and the time of a search in 10,000 passages. The last line is
+ * JSON for the comparison that calls this.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ function callOf(principal: Principal): CallContext {
   };
 }
 
-/** Runs once and follows it to its end. @returns when each event arrived, by its sequence */
+/** Starts a run and follows it to its end. @returns the arrival time of each event, by its sequence */
 async function follow({
   services,
   principal,
@@ -75,7 +75,7 @@ async function follow({
   return { id, at };
 }
 
-/** Median milliseconds from a step's row to its subscriber. The first event was there before anybody subscribed. */
+/** Median milliseconds from a step's row to its subscriber. The first event is excluded, because it was written before the subscription. */
 async function stepMs(bench: Bench): Promise<number> {
   const delays: number[] = [];
   for (let i = 0; i < WATCHED; i++) {
@@ -106,7 +106,7 @@ const WORDS =
     ' ',
   );
 
-/** Deterministic words: as uneven as in a manual, so that questions meet common and rare ones. */
+/** Deterministic words with the distribution of a manual, so that questions contain common and rare words. */
 function manual(): string {
   let state = 7;
   const word = (): string => {

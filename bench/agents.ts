@@ -1,4 +1,4 @@
-/** Agent runs (bench/agents.process.ts), as a process of its own. */
+/** Agent runs (bench/agents.process.ts), in a separate process. */
 import { join } from 'node:path';
 import type { Places } from './contenders.js';
 import { run } from './processes.js';

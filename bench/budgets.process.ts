@@ -1,7 +1,7 @@
 /**
- * Calls on one hot bucket from 32 callers, each admitted and settled, by an organisation that has budgets of all four scopes against one that
- * has none. The rounds alternate, and the ratio is that of the medians of the CPU that a call takes of this process and PostgreSQL together, so that
- * it does not move with what else the machine does. The last line is JSON.
+ * Calls on one hot bucket from 32 callers, each admitted and settled, by an organisation with budgets of all four scopes, compared with an
+ * organisation without budgets. The rounds alternate. The ratio compares the medians of a call's CPU time in this process and PostgreSQL together,
+ * so that other programs on the machine do not change it. The last line is JSON.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -44,7 +44,7 @@ const OUTCOME: OperationOutcome = {
   tokens: { input: 100, cachedInput: 0, cacheWrite: 0, output: 200, reasoning: 0 },
 };
 
-/** Four levels, in USD and in credits. */
+/** Budgets of all four scopes, in USD and in credits. */
 const LEVELS = [
   { scope: 'organization', unit: 'usd' },
   { scope: 'key', subject: '*', unit: 'credits' },
@@ -101,7 +101,7 @@ async function compare(callers: Record<string, () => Promise<void>>, postmaster:
   return (ours ?? 0) / (plain ?? 1);
 }
 
-/** What was spent is exactly what the ledger says. */
+/** Checks that the spent amounts are exactly those of the ledger. */
 async function check(database: Database): Promise<void> {
   const rows = await database.system.query<{ exact: boolean }>(
     `SELECT c.reserved = 0 AND c.spent = s.spent AS exact FROM budget_counters c

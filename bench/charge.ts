@@ -1,6 +1,6 @@
 /**
- * The least that a durable charge takes: one ledger row and the balance's reservation before the work (asynchronous commit), the charge on the
- * disk after it; callers of a turn share both statements. No key, window, plan, event or price.
+ * The minimum work of a durable charge: one ledger row and the balance's reservation before the work (asynchronous commit), and the charge on
+ * the disk after it. Callers of one turn share both statements. It has no key, window, plan, event or price.
  */
 import pg from 'pg';
 import { pino } from 'pino';
@@ -8,7 +8,7 @@ import { useEmbeddedPostgres } from '../src/database/index.js';
 import { queryText } from '../src/database/text-query.js';
 import { createCoalescer, type Coalescer } from '../src/metering/coalescer.js';
 
-/** A schema of its own for each program: the contenders share one database. */
+/** A separate schema for each program, because the contenders share one database. */
 const statements = (schema: string) => ({
   schema: `CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.ledger (id text PRIMARY KEY, amount bigint NOT NULL, charged bigint);
     CREATE TABLE ${schema}.balances (id int PRIMARY KEY, used bigint NOT NULL, reserved bigint NOT NULL);

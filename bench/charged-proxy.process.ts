@@ -1,6 +1,6 @@
 /**
- * The bare proxy that keeps a durable charge (bench/charge.ts), and nothing else: what a gateway that meters as decisions 2 wants it costs
- * at least. `PORT`, `UPSTREAM` and `DATA_DIR` from the environment.
+ * The bare proxy with a durable charge (bench/charge.ts) and nothing else: the minimum cost of a gateway that meters according to
+ * decisions 2. `PORT`, `UPSTREAM` and `DATA_DIR` from the environment.
  */
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';

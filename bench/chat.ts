@@ -54,7 +54,7 @@ interface Run {
   stream: boolean;
 }
 
-/** A B C, A B C, …: what disturbs the machine disturbs all of them. */
+/** In turns (A B C, A B C, …), so that disturbances of the machine affect all of them. */
 async function rounds({ places, effort, contenders, concurrency, stream }: Run): Promise<Results> {
   const samples = new Map<Contender, Sample[]>(contenders.map((contender) => [contender, []]));
   for (let round = 0; round < effort.rounds; round += 1) {
@@ -150,7 +150,7 @@ function printStreams(concurrency: number, results: Results): void {
   );
 }
 
-/** Streamed answers: CPU for each chunk, and how much later the first one comes. */
+/** Streamed answers: CPU for each chunk, and the delay of the first chunk. */
 export async function benchStreams(places: Places, field: Field, effort: Effort): Promise<Verdict[]> {
   const contenders = [field.direct, field.raw, field.portkey, field.penstock];
   const warmUpSpec = { concurrency: STREAMS, durationMs: WARM_UP_MS, stream: true };

@@ -1,12 +1,12 @@
-/** Starts what is compared: the upstream, the raw proxy with and without a charge, Portkey's gateway, and Penstock with everything on. */
+/** Starts the compared programs: the upstream, the raw proxy with and without a charge, Portkey's gateway, and Penstock with everything on. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort, postmasterOf, run, start, untilAnswers, V8_FLAGS } from './processes.js';
 
-/** Something that answers chat completions. */
+/** A program that answers chat completions. */
 export interface Contender {
   name: string;
-  /** The process whose CPU counts; null where nobody's does. */
+  /** The process whose CPU is measured; null if none is. */
   pid: number | null;
   url: string;
   headers: Record<string, string>;
@@ -17,9 +17,9 @@ export interface Contender {
 export interface Field {
   direct: Contender;
   raw: Contender;
-  /** What a durable charge alone costs (bench/charged-proxy.process.ts): no gateway that keeps one can do with less. */
+  /** The cost of a durable charge alone (bench/charged-proxy.process.ts): the minimum for every gateway with durable charges. */
   charged: Contender;
-  /** That with what the contract wants of a chat call, in the shortest way (bench/contract-proxy.process.ts). */
+  /** The same with the contract's requirements for a chat call, in the shortest code (bench/contract-proxy.process.ts). */
   contract: Contender;
   portkey: Contender;
   penstock: Contender & { pid: number; baseUrl: string; keyId: string; dataDir: string; postmaster: number };
@@ -30,14 +30,14 @@ export interface Places {
   programs: string;
   /** The repository. */
   root: string;
-  /** A folder on the disk under test, thrown away afterwards. */
+  /** A folder on the disk under test, removed afterwards. */
   scratch: string;
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
-/** A key's window that nothing here fills. */
+/** A key's rate window that is never full here. */
 export const RATE = { rpm: 1_000_000, burst: 1_000_000 };
-/** Windows out of the way: everything is checked, nothing is refused. */
+/** Plans with very wide windows: everything is checked, nothing is refused. */
 const PLANS = {
   plans: {
     business_monthly: { limits: { credits: 1_000_000_000 }, rate: RATE },
@@ -75,7 +75,7 @@ async function startRaw(places: Places, upstream: string): Promise<Contender> {
   return { name: 'raw proxy', pid: pidOf(child), url, headers: JSON_HEADERS, model: 'bench-1' };
 }
 
-/** The proxies that charge: `charged` does nothing else, `contract` shows what the contract wants a chat call to show. */
+/** The proxies that charge: `charged` does nothing else; `contract` also does what the contract requires of a chat call. */
 async function startFloor(
   places: Places,
   program: 'charged' | 'contract',
@@ -184,7 +184,13 @@ function providersAt(upstream: string): object {
     apiKey: 'none',
     models: [model],
   };
-  return { providers: [provider] };
+  const native = {
+    ...provider,
+    id: 'native',
+    dialects: ['responses', 'messages'],
+    models: [{ ...model, id: 'native/chat-1' }],
+  };
+  return { providers: [provider, native] };
 }
 
 function pidOf(child: { pid?: number | undefined }): number {
@@ -192,13 +198,13 @@ function pidOf(child: { pid?: number | undefined }): number {
   return child.pid;
 }
 
-/** Penstock and its upstream alone. */
+/** Only Penstock and its upstream. */
 export async function startAlone(places: Places): Promise<Field['penstock']> {
   const direct = await startUpstream(places);
   return await startPenstock(places, new URL(direct.url).origin);
 }
 
-/** All of them, each in a process of its own. */
+/** All contenders, each in a separate process. */
 export async function startField(places: Places): Promise<Field> {
   const direct = await startUpstream(places);
   const upstream = new URL(direct.url).origin;

@@ -1,9 +1,9 @@
 /**
- * The proxy with a durable charge (bench/charge.ts) that also does what the contract wants a chat call to show, each in the shortest way that
- * JavaScript knows: a key told by its hash, a checked body, the upstream's name for the model and a bound on its tokens, usage read and
+ * The proxy with a durable charge (bench/charge.ts) that also does what the contract requires of a chat call, each in the shortest
+ * JavaScript: a key found by its hash, a checked body, the upstream's name of the model and a maximum of tokens, usage that is read and
  * written, the seven headers of an answer, one log line and a counter. No window, plan, price, event, fallback, idempotency, cancellation,
- * time limit, error but 400 and 401, or other endpoint. What is left between this and Penstock is Penstock's own; what lies below it,
- * nobody's who keeps the contract in one process of Node. `PORT`, `UPSTREAM` and `DATA_DIR` from the environment.
+ * time limit, error but 400 and 401, or other endpoint. The difference between this proxy and Penstock is Penstock's own cost. No
+ * implementation of the contract in one Node process can cost less than this proxy. `PORT`, `UPSTREAM` and `DATA_DIR` from the environment.
  */
 import { hash, randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';

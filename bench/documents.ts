@@ -1,4 +1,4 @@
-/** A stored document over REST (`GET /jobs/{jobId}`) beside a bare server that runs the same SQL and writes the same JSON. */
+/** A stored document over REST (`GET /jobs/{jobId}`) compared with a bare server that runs the same SQL and writes the same JSON. */
 import { join } from 'node:path';
 import type { Effort } from './chat.js';
 import type { Plan, Principal } from '../src/access/access.types.js';

@@ -1,4 +1,4 @@
-/** Answers that outlive their connection: how much later their text reaches its reader, and what a chunk costs beside a plain stream's. */
+/** Answers that outlive their connection: the delay of their text, and the cost of a chunk compared with a plain stream. */
 import { join } from 'node:path';
 import type { Effort } from './chat.js';
 import { startAlone, type Field, type Places } from './contenders.js';
@@ -14,7 +14,7 @@ function bodyOf(input: string, background: boolean): string {
   return JSON.stringify({ model: 'bench/chat-1', input, max_output_tokens: 256, stream: true, background });
 }
 
-/** Milliseconds from the upstream's write of each chunk to its reader, of answers one after the other. */
+/** Milliseconds from the upstream's write of each chunk to its arrival at the reader; the answers run one after the other. */
 async function delays({ url, headers }: Field['penstock']): Promise<number[]> {
   const found: number[] = [];
   for (let nth = 0; nth < TIMED; nth += 1) {
@@ -48,7 +48,7 @@ export async function benchDurable(places: Places, effort: Effort): Promise<Verd
     stream: true,
   });
   const samples: Record<'plain' | 'durable', Sample[]> = { plain: [], durable: [] };
-  // The first round warms both up.
+  // The first round warms up both.
   for (let round = 0; round <= effort.rounds; round += 1)
     for (const name of ['plain', 'durable'] as const) {
       const sample = await measure(program, own, specOf(name === 'durable'));

@@ -1,4 +1,4 @@
-/** The engine's database for a part of the benchmark: the embedded server that an installation on one machine has. */
+/** The database for a part of the benchmark: the embedded server, as in an installation on one machine. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,14 +10,17 @@ import { createDatabase, useEmbeddedPostgres, type Database } from '../src/datab
 export const silent = pino({ level: 'silent' });
 
 export interface BenchDatabase {
-  /** Of the owner, for peers with connections of their own. */
+  /** The owner's URL, for peers with their own connections. */
   url: string;
   config: Config;
   database: Database;
 }
 
-/** Lends a migrated database in a folder of its own, and leaves nothing of it. */
-export async function withDatabase<T>(use: (bench: BenchDatabase) => Promise<T>): Promise<T> {
+/** Runs work on a migrated database in its own folder, and removes the folder. @param entities of services that administer people */
+export async function withDatabase<T>(
+  use: (bench: BenchDatabase) => Promise<T>,
+  entities: Parameters<typeof createDatabase>[0]['entities'] = [],
+): Promise<T> {
   const dataDir = await mkdtemp(join(tmpdir(), 'penstock-bench-data-'));
   try {
     const embedded = await useEmbeddedPostgres({ dataDir, logger: silent });
@@ -27,7 +30,7 @@ export async function withDatabase<T>(use: (bench: BenchDatabase) => Promise<T>)
       DATA_DIR: dataDir,
       ...(process.env['KAFKA_BROKERS'] ? { KAFKA_BROKERS: process.env['KAFKA_BROKERS'] } : {}),
     });
-    const database = await createDatabase({ config, logger: silent });
+    const database = await createDatabase({ config, logger: silent, entities });
     try {
       return await use({ url: embedded.url, config, database });
     } finally {

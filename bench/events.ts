@@ -1,4 +1,4 @@
-/** Jobs, webhooks, the outbox and an idle process: each contender in a process of its own, which ends by itself. */
+/** Jobs, webhooks, the outbox and an idle process: each contender in a separate process, which ends by itself. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,7 +18,7 @@ interface Drained {
   postgresUs: number;
 }
 
-/** Queues by the names that jobs.process.ts knows them by, with the jobs that each drains. */
+/** Queues by their names in jobs.process.ts, with the number of jobs that each processes. */
 const QUEUES = {
   penstock: { title: 'Penstock, rows kept', share: 1 },
   'graphile-tuned': { title: 'graphile-worker, tuned', share: 1 },
@@ -28,7 +28,7 @@ const QUEUES = {
 } as const;
 type QueueName = keyof typeof QUEUES;
 
-/** @param jobs in each backlog; the queues take turns, so that what disturbs the machine disturbs all of them */
+/** @param jobs in each backlog; the queues take turns, so that disturbances of the machine affect all of them */
 export async function benchJobs(places: Places, rounds: number, jobs: number): Promise<Verdict[]> {
   const program = join(places.programs, 'jobs.process.js');
   const names = Object.keys(QUEUES) as QueueName[];
@@ -106,7 +106,7 @@ export async function benchWebhooks(places: Places, rounds: number, posts: numbe
   return [verdict("webhooks: CPU, Penstock / Node's fetch", ratio, 0.5)];
 }
 
-/** The outbox to a real broker; without Java there is none, and no verdict. */
+/** The outbox with a real broker; without Java there is no broker and no figure. */
 export async function benchOutbox(places: Places, rounds: number, events: number): Promise<Verdict[]> {
   const found: { perSecond: number; cpuUs: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -131,7 +131,7 @@ export async function benchOutbox(places: Places, rounds: number, events: number
   return [verdict('outbox to Kafka, events/s', perSecond, 15_000, 'at least')];
 }
 
-/** A process of all roles that nobody calls, in per cent of a core. */
+/** A process with all roles and without calls, in per cent of a core. */
 export async function benchIdle(places: Places, seconds: number): Promise<Verdict[]> {
   const port = await freePort();
   const dataDir = join(places.scratch, 'idle');

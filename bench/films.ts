@@ -1,11 +1,11 @@
-/** What chat callers feel while the same process's worker renders a 4k video: the work of media must not reach the event loop. */
+/** The latency of chat while the worker of the same process renders a 4k video: the work of media must not block the event loop. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chatFigures, type Effort } from './chat.js';
 import type { Field, Places } from './contenders.js';
 import { table, verdict, type Verdict } from './report.js';
 
 const CONCURRENCY = 4;
-/** Longer than the measuring takes; it is cancelled afterwards. */
+/** Longer than the measurement; it is cancelled afterwards. */
 const FILM = { prompt: 'A penstock in winter', resolution: '4k', fps: 60, duration_seconds: 60 };
 const START_TIMEOUT_MS = 30_000;
 
@@ -30,7 +30,7 @@ export async function benchFilms(places: Places, field: Field, effort: Effort): 
   return [verdict('chat p99 while a 4k video renders / idle', busy.p99 / idle.p99, 2)];
 }
 
-/** Begins to render and waits until frames are made. @throws Error when that does not happen */
+/** Starts a video job and waits until frames are rendered. @throws Error if that does not happen */
 async function startFilm({ baseUrl, headers }: Field['penstock']): Promise<{ cancel(): Promise<void> }> {
   const call = async (method: string, path: string, body?: object) => {
     const answer = await fetch(`${baseUrl}${path}`, {

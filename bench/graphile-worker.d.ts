@@ -1,4 +1,4 @@
-/** As much of graphile-worker as the bench uses. The package itself lies in bench/node_modules, where only `npm run bench` installs it. */
+/** Types of the used part of graphile-worker. The package itself is in bench/node_modules, where only `npm run bench` installs it. */
 declare module 'graphile-worker' {
   import type { Pool, PoolClient } from 'pg';
 

@@ -1,4 +1,4 @@
-/** Jobs that wait: their rows, their reservations and their first events, as a call leaves them. */
+/** Waiting jobs: their rows, reservations and first events, as after real calls. */
 import type { Principal } from '../src/access/access.types.js';
 import type { Database } from '../src/database/index.js';
 import { newId } from '../src/contract/ids.js';
@@ -10,12 +10,12 @@ const ORGANISATIONS = 10;
 export const CHARGE = [200, 0, 100, 0, 0, 0, 0, 0, 0];
 const FILE = 'file_00000000000000000000000001.png';
 
-/** Their files are names only. */
+/** The files exist only as names. */
 export const NO_FILES = { removeFilesOfFailedWork: (): Promise<void> => Promise.resolve() };
 
 export interface Backlog {
   jobs: JobService & { close(): void };
-  /** Reserves for `count` jobs, spread over the organisations, and gives what makes them. */
+  /** Reserves the price of `count` jobs, spread over the organisations, and returns the function that creates the jobs. */
   prepare(count: number): Promise<NewJob[]>;
 }
 
@@ -67,7 +67,7 @@ function newJob(orgId: string): NewJob {
   };
 }
 
-/** What a job's handler answers at once: no work, so that what remains is the queue. */
+/** The immediate result of a job's handler: without work, only the queue is measured. */
 export function outcome(): JobOutcome {
   const url = { $file: FILE };
   return {

@@ -1,4 +1,4 @@
-/** The queues that are compared: Penstock's worker, and graphile-worker whose task writes the same charge and event rows. */
+/** The compared queues: Penstock's worker, and graphile-worker with a task that writes the same charge and event rows. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type * as GraphileWorker from 'graphile-worker';
@@ -8,21 +8,21 @@ import { createJobWorker, type JobContext, type NewJob } from '../src/jobs/index
 import { silent, type BenchDatabase } from './embedded.js';
 import { CHARGE, NO_FILES, outcome, type Backlog } from './job-backlog.js';
 
-/** It lies in bench/node_modules; `npm run bench` starts in the repository's root. */
+/** It is in bench/node_modules; `npm run bench` starts in the repository's root. */
 function loadGraphileWorker(): typeof GraphileWorker {
   return createRequire(join(process.cwd(), 'bench/package.json'))('graphile-worker') as typeof GraphileWorker;
 }
 
-/** Jobs in hand of Penstock's worker; its tasks hold no connection. */
+/** Simultaneous jobs of Penstock's worker; its tasks hold no connection. */
 const AT_ONCE = 256;
-/** Tasks at once of a tuned graphile-worker, each with a connection while it writes: the best of 12, 24 and 48 here. */
+/** Simultaneous tasks of a tuned graphile-worker, each with a connection while it writes; here the best of 12, 24 and 48. */
 const TASKS = 24;
 
-/** A queue whose worker is stopped: jobs are given to it, then it is started and calls `taken` with each job's id as it begins. */
+/** A queue with a stopped worker: jobs are added, then the worker starts and calls `taken` with the id of each job that begins. */
 export interface Queue {
   add(jobs: NewJob[]): Promise<void>;
   start(taken: (jobId: string) => void): Promise<{ stop(): Promise<void> }>;
-  /** Jobs that are not done. */
+  /** The number of unfinished jobs. */
   waiting(): Promise<number>;
 }
 
@@ -31,7 +31,7 @@ async function countOf(sql: { query<T>(text: string): Promise<T[]> }, text: stri
   return row?.n ?? 0;
 }
 
-/** Moves each job to processing and to completed, settles it, writes its events, and keeps it. */
+/** Moves each job to processing and to completed, settles it, writes its events, and does not delete it. */
 export function penstockQueue({ database }: BenchDatabase, { jobs }: Backlog): Queue {
   return {
     async add(made) {
@@ -60,7 +60,7 @@ export function penstockQueue({ database }: BenchDatabase, { jobs }: Backlog): Q
   };
 }
 
-/** One job's charge, history and messages in one statement: what a careful author would let the task write. */
+/** One job's charge, history and messages in one statement: the writes that a careful author would put into the task. */
 const WRITE = `WITH ledger AS (
     UPDATE usage_ledger SET state = 'settled', charged = $3::bigint[], settled_at = clock_timestamp()
     WHERE operation_id = $1 AND state = 'reserved' RETURNING org_id, period_start
@@ -112,7 +112,7 @@ export async function graphileQueue(
   };
   return {
     async add(made) {
-      // The rows that its task writes point at these; Penstock's worker does not run.
+      // The rows that its task writes refer to these rows; Penstock's worker does not run.
       if (kind.writes) await Promise.all(made.map((job) => jobs.create(job)));
       await utils.addJobs(
         made.map(({ id, operationId }) => ({ identifier: 'bench', payload: { jobId: id, operationId } })),

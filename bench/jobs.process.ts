@@ -1,6 +1,6 @@
 /**
- * One queue by itself: `jobs.process.js <queue> <drain|pick-up> <count>`. The last line is JSON: `{perSecond, nodeUs, postgresUs}` of a
- * drained backlog, or `{p50}`, milliseconds from the commit of a job on an idle queue to the begin of its work.
+ * One queue alone: `jobs.process.js <queue> <drain|pick-up> <count>`. The last line is JSON: `{perSecond, nodeUs, postgresUs}` of a
+ * drained backlog, or `{p50}`, milliseconds from the commit of a job on an idle queue to the beginning of its work.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withDatabase, type BenchDatabase } from './embedded.js';

@@ -1,4 +1,4 @@
-/** The peer: graphql-ws as it comes, on Penstock's own schema, from memory; each subscriber's events are executed for it. */
+/** The peer: unchanged graphql-ws with Penstock's own schema and events in memory; it executes each event for each subscriber. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

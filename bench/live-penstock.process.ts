@@ -1,4 +1,4 @@
-/** Penstock whole, with one job that is under way; events of it are written as its worker writes them. */
+/** The whole Penstock with one running job, whose events are written like by its worker. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,9 +8,9 @@ import { startPenstock } from '../src/boot/index.js';
 import { loadConfig } from '../src/config/index.js';
 import { createBacklog } from './job-backlog.js';
 import { silent } from './embedded.js';
-import type { Publish } from './live-server.types.js';
+import type { Publish, Published } from './live-server.types.js';
 
-/** `$2` events of the job in one transaction, as a batch of progress reports leaves them. */
+/** `$2` events of the job in one transaction, like a batch of progress reports. */
 const EVENTS = `WITH numbers AS (SELECT n FROM generate_series(1, $2) n), before AS (SELECT * FROM jobs WHERE id = $1),
   moved AS (UPDATE jobs SET sequence = sequence + $2 WHERE id = $1)
   INSERT INTO job_events (job_id, org_id, sequence, type, status, progress, attempt, fence, started_at)
@@ -32,7 +32,11 @@ plans.plans.business_monthly.streams = { perMinute: 1_000_000, held: 100_000, he
 const backlog = await createBacklog(database);
 const [made] = await backlog.prepare(1);
 if (!made) throw new Error('no job');
-const { id: jobId, orgId } = await backlog.jobs.create({ ...made, tool: 'music' });
+const { id: jobId, orgId } = await backlog.jobs.create({
+  ...made,
+  tool: 'music',
+  inputParams: { model: made.model, prompt: 'a penstock above a mill' },
+});
 const { key } = await createKeyService({ database }).create({
   orgId,
   name: 'bench',
@@ -45,10 +49,12 @@ await database.system.query(
   [jobId],
 );
 
-async function publish({ events, gapMs }: Publish): Promise<void> {
+async function publish({ events, gapMs, acknowledges }: Publish): Promise<void> {
   if (gapMs === 0) return void (await database.system.query(EVENTS, [jobId, events]));
   for (let i = 0; i < events; i++) {
+    const sentAt = Date.now();
     await database.system.query(EVENTS, [jobId, 1]);
+    if (acknowledges) process.send?.({ sentAt } satisfies Published);
     await sleep(gapMs);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The load generator, a process of its own so that its CPU is nobody else's. Argument: a {@link LoadSpec} as JSON. Prints a {@link LoadResult}.
+ * The load generator, in a separate process so that its CPU is not counted for a contender. Argument: a {@link LoadSpec} as JSON. Prints a {@link LoadResult}.
  */
 import { Pool } from 'undici';
 import type { LoadResult, LoadSpec } from './load.types.js';
@@ -34,7 +34,7 @@ async function call(record: boolean): Promise<void> {
   firstChunks.push(first);
 }
 
-/** Events end in a blank line; one cut in two by the network is counted where its end is. */
+/** Events end with a blank line; an event that the network splits is counted at its end. */
 function countEvents(part: Buffer): number {
   let count = 0;
   for (let at = part.indexOf('\n\n'); at !== -1; at = part.indexOf('\n\n', at + 2)) count += 1;

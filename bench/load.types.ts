@@ -1,4 +1,4 @@
-/** What the load generator is asked for. */
+/** The order for the load generator. */
 export interface LoadSpec {
   url: string;
   method: 'GET' | 'POST';
@@ -10,7 +10,7 @@ export interface LoadSpec {
   stream: boolean;
 }
 
-/** What it saw; times in milliseconds. */
+/** Its measurements; times in milliseconds. */
 export interface LoadResult {
   requests: number;
   elapsedMs: number;
@@ -18,6 +18,6 @@ export interface LoadResult {
   p99: number;
   firstChunkP50: number;
   chunks: number;
-  /** The first few answers that were no success; a run with any is void. */
+  /** The first failed answers; a run with a failed answer is invalid. */
   failures: string[];
 }

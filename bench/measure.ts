@@ -1,4 +1,4 @@
-/** One measured burst of load against one process, and what several of them come to. */
+/** One measured burst of load against one process, and the summary of several bursts. */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoadResult, LoadSpec } from './load.types.js';
@@ -16,7 +16,7 @@ export interface Target {
   postmaster?: number;
 }
 
-/** Runs the load generator once. @throws Error when any answer was no success */
+/** Runs the load generator once. @throws Error if any answer failed */
 export async function measure(program: string, target: Target, spec: LoadSpec): Promise<Sample> {
   const before = [
     target.pid === null ? 0 : cpuMs(target.pid),
@@ -37,13 +37,13 @@ export async function measure(program: string, target: Target, spec: LoadSpec): 
 }
 
 /**
- * So many calls the compilers need before nothing changes any more, in a quick run as in a long one: what runs once for a dozen calls (a shared
- * statement) is compiled for good after 3,000 times. Slow contenders get what time allows.
+ * The number of calls after which the JIT compilers change nothing any more, in quick and long runs. Code that runs once for a dozen calls (a
+ * shared statement) gets its final compilation after 3,000 runs. Slow contenders get as many calls as time allows.
  */
 const WARM_UP_CALLS = 40_000;
 const WARM_UP_ROUNDS = 10;
 
-/** In turns, as it is measured: what a pause lets go (connections, collected memory) is let go here for the first time. */
+/** In turns, like the measurement, so that the first effects of a pause (closed connections, collected memory) happen before the measurement. */
 export async function warmUp(program: string, all: { target: Target; spec: LoadSpec }[]): Promise<void> {
   const left = new Map(all.map((one) => [one, WARM_UP_CALLS]));
   for (let round = 0; round < WARM_UP_ROUNDS; round += 1)
@@ -62,7 +62,7 @@ export function median(values: number[]): number {
     : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
 
-/** Rounds of one contender, put together: medians, because the machine is shared. */
+/** The summary of one contender's rounds: medians, because the machine is shared. */
 export interface Figures {
   perSecond: number;
   cpuUs: number;
@@ -86,7 +86,7 @@ export function figuresOf(samples: Sample[]): Figures {
   };
 }
 
-/** Median of 100 writes of 8 kB each made durable, milliseconds: what one commit costs this disk. */
+/** The median of 100 durable writes of 8 kB, in milliseconds: the cost of one commit on this disk. */
 export function fsyncMs(folder: string): number {
   const file = openSync(join(folder, 'fsync.probe'), 'w');
   const page = Buffer.alloc(8192, 1);

@@ -1,28 +1,28 @@
-/** What one key can do to all the others of a process, each as badly as it can. All of it ends with its program. */
+/** Attacks of one key on all other callers of a process, each as harmful as possible. All attacks end with their program. */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 
-/** Whom the attacks meet, and with which keys. */
-export interface Aim {
+/** The target of the attacks, and the attackers' keys. */
+export interface AttackTarget {
   origin: string;
-  /** Of the plan Free. */
+  /** A key of the Free plan. */
   free: string;
-  /** Of a plan with agents, for the attacks that need one. */
+  /** A key of a plan with agents, for the attacks that need one. */
   team: string;
   agentId: string;
   /** Pages that take long to read. */
   pages: string;
 }
 
-export type NeighbourAttack = (aim: Aim) => Promise<unknown>;
+export type NeighbourAttack = (aim: AttackTarget) => Promise<unknown>;
 
 const MB = 1_048_576;
 const HOUR_MS = 3_600_000;
-/** Between two tries of what is refused. */
+/** The pause after a refused call. */
 const PAUSE_MS = 20;
 
-/** So many at a time, again and again. */
+/** Repeats calls, a number of them at the same time. */
 const again = (width: number, call: () => Promise<unknown>): Promise<unknown> =>
   Promise.all(
     Array.from({ length: width }, async () => {
@@ -49,7 +49,7 @@ const posts = (width: number, path: string, body: unknown): NeighbourAttack => {
 const chat = (more: object, content = 'Hi'): NeighbourAttack =>
   posts(4, '/api/v1/chat/completions', { messages: [{ role: 'user', content }], ...more });
 
-/** Subscriptions that stay open. Their bodies are half of what a key may hold, so that an older build keeps them all. */
+/** Subscriptions that stay open. Their bodies use half of a key's limit, so that an older build also accepts all of them. */
 const undeclared: NeighbourAttack = ({ origin, free }) => {
   const variables = { text: 'x'.repeat(20 * MB) };
   const body = JSON.stringify({ query: 'subscription { jobUpdates { type } }', variables });
@@ -62,7 +62,7 @@ const undeclared: NeighbourAttack = ({ origin, free }) => {
   });
 };
 
-/** A connection that says this, and then holds on. It ends when the server ends it. */
+/** A connection that sends a text and then stays open until the server closes it. */
 function say(origin: string, words: (string | Buffer)[]): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(origin).port), '127.0.0.1');
@@ -82,7 +82,7 @@ const UPGRADE =
   'GET /graphql HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n' +
   'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-protocol: graphql-transport-ws\r\n\r\n';
 
-/** A frame as clients send it, masked with nothing. */
+/** A client's frame, with a mask of zeros. */
 function frame(text: string): Buffer {
   const body = Buffer.from(text);
   return Buffer.concat([Buffer.from([0x81, 0xfe, body.length >> 8, body.length & 255, 0, 0, 0, 0]), body]);
@@ -96,11 +96,11 @@ const keyed: NeighbourAttack = ({ origin, free }) => {
   return again(4000, () => say(origin, [UPGRADE, init]));
 };
 
-const graphql = (aim: Aim, key: string, body: object): Promise<void> =>
+const graphql = (aim: AttackTarget, key: string, body: object): Promise<void> =>
   post(`${aim.origin}/graphql`, key, JSON.stringify(body));
 
 const runs =
-  (input: (aim: Aim) => string): NeighbourAttack =>
+  (input: (aim: AttackTarget) => string): NeighbourAttack =>
   (aim) =>
     again(4, () =>
       graphql(aim, aim.team, {
@@ -114,7 +114,7 @@ const delayedImages: NeighbourAttack = ({ origin, free }) => {
   return again(4, () => post(`${origin}/api/v1/images/generations?async=true`, free, body));
 };
 
-/** Matroska's first bytes, and then clusters that say nothing. */
+/** The first bytes of Matroska, and then empty clusters. */
 function webm(): string {
   const head = Buffer.from(
     '1a45dfa39f4286810142f7810142f2810442f381084282847765626d42878104428581021853806701ffffffffffffff',

@@ -1,12 +1,12 @@
-/** Attacks until it is ended: what its argument names, as {@link NeighbourOrder}. Slow pages are served here too, on loopback. */
+/** Runs the attacks of its argument, a {@link NeighbourOrder}, until it is ended. It also serves slow pages on the loopback interface. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { NEIGHBOUR_ATTACKS, type Aim } from './neighbour-attacks.js';
+import { NEIGHBOUR_ATTACKS, type AttackTarget } from './neighbour-attacks.js';
 
-/** What it is started with. */
+/** The argument of the process. */
 export interface NeighbourOrder {
   attack: string;
-  aim: Omit<Aim, 'pages'>;
+  aim: Omit<AttackTarget, 'pages'>;
 }
 
 const PAGE = `<html><body><p>${'\u2039aaaa'.repeat(400_000)}`;
@@ -17,6 +17,6 @@ const server = createServer((_request, response) =>
 );
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const pages = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-// Whoever started it may be gone without a word.
+// The parent process may have died.
 process.on('disconnect', () => process.exit(0));
 await NEIGHBOUR_ATTACKS[attack]?.({ ...aim, pages });

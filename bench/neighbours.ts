@@ -1,6 +1,7 @@
 /**
- * What one organisation can do to another: a victim calls at a steady rate while a neighbour spends its key as badly as it can. Another checkout's build
- * is measured with NEIGHBOURS_OF=<folder>, built there before.
+ * The influence of one organisation on another: a victim calls at a steady rate while a neighbour uses its key as harmfully as possible.
+ * NEIGHBOURS_OF=<folder> measures the build of another checkout, which must be built before; NEIGHBOURS_ONLY=<words> runs only the attacks whose names
+ * contain these words.
  */
 import type { ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -9,17 +10,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITED_ENDPOINTS } from '../src/contract/words.js';
 import { loopHold } from '../test/support/loop-delay.js';
 import type { Places } from './contenders.js';
-import { NEIGHBOUR_ATTACKS, type Aim } from './neighbour-attacks.js';
+import { NEIGHBOUR_ATTACKS, type AttackTarget } from './neighbour-attacks.js';
 import { freePort, run, start, stopOne, untilAnswers, V8_FLAGS } from './processes.js';
 import { table, verdict, type Verdict } from './report.js';
 
-/** Between an attack's start and the measure of it. */
+/** The time between the start of an attack and its measurement. */
 const BEGIN_MS = 2_000;
-/** So long the process has to recover from an attack. */
+/** The time in which the process must recover from an attack. */
 const RECOVER_MS = 1_500;
-/** What takes longer counts as that long. */
+/** Longer calls count as this time. */
 const PATIENCE_MS = 15_000;
-/** The promise: others' p99 stays within three times that of an idle neighbour, or what a busy machine's scheduler does to it. */
+/** The promise: others' p99 stays within three times that of an idle neighbour, or within the delays of a busy machine's scheduler. */
 const RATIO = 3;
 const LEAST_P99_MS = 50;
 
@@ -29,7 +30,7 @@ const LIMITS = Object.fromEntries(
     ...['music_tracks', 'agent_runs'],
   ].map((bucket) => [bucket, 1_000_000_000]),
 );
-/** No window and no quota keeps an attack from where it hurts. */
+/** Windows and quotas are wide, so that they do not stop an attack. */
 const OPEN = { limits: LIMITS, rate: { rpm: 1_000_000, burst: 1_000_000 } };
 const PLANS = {
   plans: { free: OPEN, pro_monthly: OPEN, business_monthly: OPEN },
@@ -41,7 +42,7 @@ const PLANS = {
 interface Target {
   child: ChildProcess;
   victim: string;
-  aim: Omit<Aim, 'pages'>;
+  aim: Omit<AttackTarget, 'pages'>;
 }
 
 async function startTarget({ scratch, root }: Places, checkout: string, name: string): Promise<Target> {
@@ -85,7 +86,7 @@ async function startTarget({ scratch, root }: Places, checkout: string, name: st
   return { child, victim, aim: { origin, free, team, agentId: agent.id } };
 }
 
-/** What the victim asks for, and how often. */
+/** The victim's calls, and their rate. */
 const CALLS = [
   { name: 'models', everyMs: 40, path: '/models', body: null },
   {
@@ -110,7 +111,7 @@ async function ask({ victim, aim }: Target, { path, body }: (typeof CALLS)[numbe
   return isAnswered ? performance.now() - from : PATIENCE_MS;
 }
 
-/** Calls at their times, whether those before were answered or not: who waits for answers asks slow servers less. */
+/** Calls at fixed times, even if earlier calls were not answered yet: a client that waits for answers would call a slow server less often. */
 async function measure(target: Target, durationMs: number): Promise<Latencies> {
   const all: Latencies = { models: [], chat: [], image: [] };
   await Promise.all(
@@ -130,7 +131,7 @@ async function measure(target: Target, durationMs: number): Promise<Latencies> {
 const at = (values: number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN;
 
-/** What came of one attack; NaN for the loop of a process that has ended. */
+/** The result of one attack; NaN for the loop of a process that has ended. */
 interface Outcome {
   latencies: Latencies;
   loop: { worstMs: number; p99Ms: number };
@@ -162,14 +163,14 @@ async function underAttack(places: Places, target: Target, round: Round): Promis
 }
 
 interface Round {
-  /** Null: nobody attacks. */
+  /** Null for a run without an attack. */
   attack: string | null;
   durationMs: number;
 }
 
 const show = (value: number): string => (Number.isNaN(value) ? '-' : value.toFixed(value < 10 ? 1 : 0));
 
-/** @param idle what came of nobody's attack */
+/** @param idle the result without an attack */
 function row(name: string, { latencies, loop, isAlive }: Outcome, idle: Outcome): string[] {
   const [before = '', beside = ''] = [idle.latencies, latencies].map(({ chat }) => show(at(chat, 0.99)));
   const figures = CALLS.flatMap((call) => {
@@ -186,10 +187,10 @@ function row(name: string, { latencies, loop, isAlive }: Outcome, idle: Outcome)
   ];
 }
 
-/** What is left of an attack (jobs, runs, sockets) must not stand in the next one's figures: each has an installation of its own where it holds places. */
+/** The remains of an attack (jobs, runs, sockets) must not change the next one's figures, so attacks that hold places get a separate installation. */
 const LASTING = /wait an hour|pages|estimates/;
 
-/** It may be busy with an attack for long after it. */
+/** The process may be busy for a long time after an attack. */
 const isStuck = ({ latencies }: Outcome): boolean => at(latencies.models, 0.99) >= PATIENCE_MS;
 
 export async function benchNeighbours(places: Places, durationMs: number): Promise<Verdict[]> {
@@ -207,12 +208,13 @@ export async function benchNeighbours(places: Places, durationMs: number): Promi
   const idle = await underAttack(places, target, { attack: null, durationMs });
   const tell = (name: string, outcome: Outcome): void => {
     rows.push(row(name, outcome, idle));
-    // Whoever breaks it off has what was measured so far.
+    // Printed immediately, so that an interrupted run shows its results so far.
     console.log(rows.at(-1)?.join('  '));
   };
   tell('nobody', idle);
   const base = Math.max(LEAST_P99_MS / RATIO, at(idle.latencies.chat, 0.99));
-  const names = Object.keys(NEIGHBOUR_ATTACKS);
+  const only = process.env['NEIGHBOURS_ONLY'] ?? '';
+  const names = Object.keys(NEIGHBOUR_ATTACKS).filter((name) => name.includes(only));
   for (const attack of names) {
     const outcome = await underAttack(places, target, { attack, durationMs });
     tell(attack, outcome);

@@ -1,6 +1,6 @@
 /**
- * How fast the relay brings the outbox to Kafka: `outbox.process.js <count>`. The events are there before it starts; the clock stops when
- * the table is empty, and the topics must then hold all of them. The last line is JSON; null where there is no Java to run a broker.
+ * The speed at which the relay publishes the outbox to Kafka: `outbox.process.js <count>`. The events are written before it starts; the clock stops
+ * when the table is empty, and the topics must then contain all events. The last line is JSON; null if there is no Java to run a broker.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKafkaBus, createKafkaClient, createRelay, createTopics } from '../src/events/index.js';
@@ -9,10 +9,10 @@ import { startKafka } from '../test/support/kafka.js';
 import { silent, withDatabase, type BenchDatabase } from './embedded.js';
 
 const count = Number(process.argv[2] ?? '100000');
-/** Keys among the events: as many jobs. */
+/** The number of different keys of the events; each key is a job. */
 const KEYS = 5_000;
 
-/** Events of the size that a finished image's has. */
+/** Events with the size of a finished image's event. */
 async function fill({ database }: BenchDatabase): Promise<void> {
   const data = {
     id: newId('job'),

@@ -1,6 +1,6 @@
 /**
- * Portkey's gateway with the @hono/node-server that its streams work with (1.13.5, ours): later ones hand it responses whose headers cannot be
- * changed, and every stream ends in a 500. Arguments: the repository's root, then Portkey's own.
+ * Portkey's gateway with the @hono/node-server that its streams work with (1.13.5, ours): later versions give it responses whose headers
+ * cannot be changed, so that every stream ends with a 500. Arguments: the repository's root, then the arguments of Portkey.
  */
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';

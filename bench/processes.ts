@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const TICKS_PER_SECOND = 100;
-/** As `npm start` runs Penstock; what is compared with it gets it too. */
+/** The flags of `npm start`; the compared programs get them too. */
 export const V8_FLAGS = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring'];
 const children = new Set<ChildProcess>();
 
@@ -23,9 +23,9 @@ export async function freePort(): Promise<number> {
 export interface StartOptions {
   args: string[];
   env?: Record<string, string>;
-  /** Its stdout and stderr. */
+  /** The target of its stdout and stderr. */
   logFile: string;
-  /** With a channel for messages. */
+  /** Whether it has a channel for messages. */
   talks?: boolean;
 }
 
@@ -41,7 +41,7 @@ export function start({ args, env, logFile, talks = false }: StartOptions): Chil
   return child;
 }
 
-/** Runs a Node process to its end and gives its stdout. */
+/** Runs a Node process to its end and returns its stdout. */
 export async function run(args: string[], env: Record<string, string> = {}): Promise<string> {
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
@@ -73,10 +73,10 @@ export async function untilAnswers(url: string, child: ChildProcess): Promise<vo
   throw new Error(`${url} did not answer, or with ${status}`);
 }
 
-/** So long a program has to end by itself. */
+/** The time in which a program must end by itself. */
 const STOP_MS = 20_000;
 
-/** Ends one of them and waits for it. */
+/** Ends one process and waits for its end. */
 export async function stopOne(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
@@ -85,7 +85,7 @@ export async function stopOne(child: ChildProcess): Promise<void> {
   clearTimeout(kill);
 }
 
-/** SIGTERM, and SIGKILL to what is still there after 20 s. */
+/** Sends SIGTERM, and SIGKILL to processes that still run after 20 s. */
 export async function stopAll(): Promise<void> {
   const all = [...children];
   for (const child of all) child.kill('SIGTERM');
@@ -105,7 +105,7 @@ export function cpuMs(pid: number): number {
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
 }
 
-/** The same of a process, its live children, and those that it has reaped. */
+/** The same for a process, its live children, and its ended children. */
 export function treeCpuMs(pid: number): number {
   const fields = statOf(pid);
   const own = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0);

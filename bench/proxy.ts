@@ -1,4 +1,4 @@
-/** What the bare proxies have in common: node:http in front, undici's dispatch behind. Settings from the environment: `PORT`, `UPSTREAM`. */
+/** The shared code of the bare proxies: node:http for callers, undici's dispatch for the upstream. Settings from the environment: `PORT`, `UPSTREAM`. */
 import { createServer, type ServerResponse } from 'node:http';
 import { Pool, type Dispatcher } from 'undici';
 
@@ -7,14 +7,14 @@ const upstream = new Pool(String(UPSTREAM), { connections: 256, pipelining: 1 })
 
 type Handler = Required<Dispatcher.DispatchHandler>;
 
-/** The head of the answer goes out as it comes. */
+/** The headers of the answer are sent unchanged. */
 export function passHead(response: ServerResponse): Handler['onResponseStart'] {
   return (_controller, status, headers) => {
     response.writeHead(status, { 'content-type': String(headers['content-type']) });
   };
 }
 
-/** Sends a chat on. */
+/** Forwards a chat. */
 export function sendOn(
   response: ServerResponse,
   body: Buffer,

@@ -1,5 +1,5 @@
 /**
- * The floor of `GET /jobs/{jobId}`: node:http, the same two statements (admission of the key and its window, the job as the tenant), the same JSON,
+ * The minimum cost of `GET /jobs/{jobId}`: node:http, the same two statements (admission of the key and its window, the job as the tenant), the same JSON,
  * nothing else. Settings from the environment; prints `ready` once it listens.
  */
 import { createServer, type ServerResponse } from 'node:http';
@@ -31,7 +31,7 @@ async function readJob(id: string): Promise<JobRow | undefined> {
   }
 }
 
-/** The contract's fields; file URLs as they were signed before, since signing is not what is compared. */
+/** The contract's fields. File URLs were signed before, because signing is not compared. */
 function toJson(row: JobRow): string {
   return JSON.stringify({
     id: row.id,

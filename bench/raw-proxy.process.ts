@@ -1,4 +1,4 @@
-/** The floor of the comparison: bytes passed through, nothing else done. */
+/** The minimum of the comparison: it only forwards bytes. */
 import { passHead, sendOn, serveProxy } from './proxy.js';
 
 serveProxy((response, body) =>

@@ -1,4 +1,4 @@
-/** What the benchmark prints. */
+/** The output of the benchmark. */
 
 export interface Verdict {
   what: string;
@@ -18,7 +18,7 @@ export function verdict(
   return { what, value, bound, direction, met: direction === 'at most' ? value <= bound : value >= bound };
 }
 
-/** A table in plain text, numbers to the right. */
+/** A table in plain text, numbers aligned right. */
 export function table(title: string, head: string[], rows: string[][]): void {
   const widths = head.map((cell, column) =>
     Math.max(cell.length, ...rows.map((row) => (row[column] ?? '').length)),

@@ -1,8 +1,8 @@
 /**
- * Reservations on one hot bucket from 32 callers: `Metering.admit`, whose callers share statements, against what each call would do by
- * itself — one guarded UPDATE of the bucket and one ledger row, in a transaction on one of 32 connections. Both write the same ledger table
- * with the same indexes, at the same synchronous_commit (off: all that a reservation needs, decisions 2). The rounds alternate, and the
- * ratio is that of the medians. The last line is JSON for the comparison that calls this.
+ * Reservations on one hot bucket from 32 callers: `Metering.admit`, whose callers share statements, compared with the work of single calls:
+ * one guarded UPDATE of the bucket and one ledger row, in a transaction on one of 32 connections. Both write the same ledger table
+ * with the same indexes, at the same synchronous_commit (off, which is enough for a reservation, decisions 2). The rounds alternate,
+ * and the ratio compares the medians. The last line is JSON for the comparison that calls this.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -137,7 +137,7 @@ function oneByOne(pool: pg.Pool, principal: Principal): Contender {
   };
 }
 
-/** Both leave the bucket with exactly what their ledger rows say. */
+/** Checks that the bucket has exactly the sum of its ledger rows. */
 async function check(database: Database): Promise<void> {
   const [row] = await database.system.query<{ exact: boolean }>(
     `SELECT b.reserved[1] = sum(l.reserved[1]) AND b.reserved[2] = sum(l.reserved[2]) AS exact

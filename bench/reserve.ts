@@ -1,4 +1,4 @@
-/** Reservations and calls on one hot bucket (bench/reservations.ts, bench/budgets.process.ts), each as a process of its own. */
+/** Reservations and calls on one hot bucket (bench/reservations.ts, bench/budgets.process.ts), each in a separate process. */
 import { join } from 'node:path';
 import type { Places } from './contenders.js';
 import { run } from './processes.js';
@@ -20,7 +20,7 @@ export async function benchReservations(places: Places): Promise<Verdict[]> {
   ];
 }
 
-/** What four budgets add to a call, by the ratio that the last line has. */
+/** The additional cost of four budgets for a call, by the ratio in the last line. */
 export async function benchBudgets(places: Places): Promise<Verdict[]> {
   const output = await run([join(places.programs, 'budgets.process.js')]);
   const lines = output.trim().split('\n');

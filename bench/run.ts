@@ -1,18 +1,20 @@
 /**
- * The comparison: what Penstock's work costs beside bare programs and peers, on this machine, in one run. Figures are CPU from the operating system,
- * rates and latencies; the targets are ratios wherever they can be, so that they hold on any machine. Some ten minutes; `--quick` takes
- * three. Names of parts (`chat documents reservations budgets durable agents jobs subscriptions webhooks outbox idle neighbours`) run those alone. `usage` runs
- * only by its name; `--records=<number>` gives it fewer than ten million.
+ * The comparison of Penstock's cost with bare programs and peers, on this machine, in one run. Figures are CPU from the operating system,
+ * rates and latencies; the targets are ratios if possible, so that they apply to any machine. It takes about ten minutes; `--quick` takes three. Names of parts (`chat documents reservations budgets durable dialects agents jobs subscriptions client webhooks outbox idle neighbours`) run
+ * only these parts. `usage` and `overview` run only by their names; `--records=<number>` gives them fewer records than ten million and a million.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { benchAgents } from './agents.js';
+import { benchClient } from './client.js';
 import { benchJson, benchStreams, type Effort } from './chat.js';
 import { startField, type Places } from './contenders.js';
+import { benchDialects } from './dialects.js';
 import { benchDocuments } from './documents.js';
 import { benchDurable } from './durable.js';
 import { benchFilms } from './films.js';
+import { benchOverview } from './overview.js';
 import { fsyncMs } from './measure.js';
 import { benchNeighbours } from './neighbours.js';
 import { stopAll } from './processes.js';
@@ -31,11 +33,12 @@ const quick = flags.includes('--quick');
 const effort: Effort = quick ? { rounds: 2, durationMs: 1500 } : { rounds: 5, durationMs: 3000 };
 
 const CALLS = ['chat', 'documents', 'films'];
-/** Ten million records are written first. */
-const ONLY_NAMED = ['usage'];
-const records = Number(flags.map((flag) => RECORDS.exec(flag)?.[1]).find(Boolean) ?? 10_000_000);
+/** Ten million and a million records are written first. */
+const ONLY_NAMED = ['usage', 'overview'];
+const records = (usual: number): number =>
+  Number(flags.map((flag) => RECORDS.exec(flag)?.[1]).find(Boolean) ?? usual);
 
-/** Calls share one field of servers, which is there as long as they are measured. */
+/** Calls share one set of servers, which run while the calls are measured. */
 async function calls(places: Places, wants: (part: string) => boolean, fsync: number): Promise<Verdict[]> {
   if (!CALLS.some(wants)) return [];
   const field = await startField(places);
@@ -55,13 +58,16 @@ const PARTS: Record<string, (places: Places) => Promise<Verdict[]>> = {
   reservations: benchReservations,
   budgets: benchBudgets,
   durable: (places) => benchDurable(places, effort),
+  dialects: (places) => benchDialects(places, effort),
   agents: benchAgents,
   jobs: (places) => benchJobs(places, quick ? 1 : 3, quick ? 2_000 : 5_000),
   subscriptions: (places) => benchSubscriptions(places, quick ? 1 : 3),
+  client: (places) => benchClient(places, quick ? 100 : 400),
   webhooks: (places) => benchWebhooks(places, quick ? 1 : 3, quick ? 8_000 : 12_000),
   outbox: (places) => benchOutbox(places, quick ? 1 : 3, quick ? 50_000 : 150_000),
   idle: (places) => benchIdle(places, quick ? 10 : 30),
-  usage: (places) => benchUsage(places, records),
+  usage: (places) => benchUsage(places, records(10_000_000)),
+  overview: (places) => benchOverview(places, records(1_000_000)),
   neighbours: (places) => benchNeighbours(places, quick ? 5_000 : 9_000),
 };
 
@@ -85,7 +91,7 @@ const scratch = await mkdtemp(join(tmpdir(), 'penstock-bench-'));
 const interrupt = (): void => void stopAll().then(() => process.exit(130));
 process.on('SIGINT', interrupt);
 process.on('SIGTERM', interrupt);
-// Whoever read the figures has gone (`| head`).
+// The reader of the output has ended (`| head`).
 process.stdout.on('error', interrupt);
 try {
   const met = printVerdicts(await compare({ programs, root, scratch }));

@@ -1,7 +1,8 @@
 /**
- * Many subscribers in one process: opens sockets, subscribes on each, and counts what comes. Started with a channel: takes
- * `{subscribe: {port, headers, count, query, variables}}` and `{expect: n}`, tells `{open: true}` once every socket has its subscription
- * acknowledged, and `{reached: n}` once it has counted n items in all. Frames are only counted: reading them costs as little as it can.
+ * Many subscribers in one process: opens sockets, subscribes on each, and counts items. It has a channel: it accepts
+ * `{subscribe: {port, headers, count, query, variables}}` and `{expect: n}`, and sends `{open: true}` when every socket has its
+ * subscription acknowledged, and `{reached: n}` when it has counted n items in total. Frames are only counted, so that reading them
+ * costs as little as possible.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
@@ -24,7 +25,7 @@ function count(frames: number): void {
   process.send?.({ reached: counted });
 }
 
-/** A client's frame of text, masked with zeros. */
+/** A client's text frame, masked with zeros. */
 function frame(text: string): Buffer {
   const body = Buffer.from(text);
   const head =
@@ -59,7 +60,7 @@ class Frames {
   }
 }
 
-/** Bytes of a frame's head and of its body; 0 where the head is not there yet. */
+/** Bytes of a frame's header and of its body; 0 if the header has not arrived yet. */
 function sizeOf(data: Buffer): [head: number, body: number] {
   if (data.length < 2) return [0, 0];
   const short = (data[1] ?? 0) & 0x7f;

@@ -1,4 +1,4 @@
-/** Live events to 2,000 sockets: Penstock beside graphql-ws as it comes, each in a process of its own, CPU for each delivery. */
+/** Live events to 2,000 sockets: Penstock compared with unchanged graphql-ws, each in a separate process; CPU for each delivery. */
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import type { Places } from './contenders.js';
@@ -6,44 +6,19 @@ import { SUBSCRIPTION, type LiveServer, type Publish } from './live-server.types
 import { median } from './measure.js';
 import { cpuMs, start, V8_FLAGS } from './processes.js';
 import { table, verdict, type Verdict } from './report.js';
+import { messageWith } from './child-message.js';
 
 const SOCKETS = 2_000;
-/** One event after the other, as a job's progress comes; and many at once. */
-/** Until the compilers are done with what is measured. */
+/** One event after the other, like a job's progress; and many at once. */
+/** Events before the measurement, until the JIT compilers have finished. */
 const WARM_UPS = 3;
 const STEADY: Publish = { events: 20, gapMs: 100 };
 const BURST: Publish = { events: 40, gapMs: 0 };
-/** The peer takes its time for a burst on a busy machine. */
-const PATIENCE_MS = 240_000;
 
 interface Figures {
   steadyUs: number;
   burstUs: number;
   burstPerSecond: number;
-}
-
-/** The next message of a child that has the property. */
-function told<T>(child: ChildProcess, property: string): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(late);
-      child.off('message', listen).off('exit', ended);
-    };
-    const late = setTimeout(() => {
-      end();
-      reject(new Error(`no ${property} came`));
-    }, PATIENCE_MS);
-    const listen = (message: Record<string, unknown>): void => {
-      if (!(property in message)) return;
-      end();
-      resolve(message as T);
-    };
-    const ended = (code: number | null): void => {
-      end();
-      reject(new Error(`${child.spawnargs.join(' ')} ended with ${code}`));
-    };
-    child.on('message', listen).on('exit', ended);
-  });
 }
 
 /** @returns CPU of the server for each delivery, microseconds, and deliveries a second of the clock */
@@ -53,7 +28,7 @@ async function deliver(
   publish: Publish,
 ): Promise<{ us: number; perSecond: number }> {
   const deliveries = SOCKETS * publish.events;
-  const [ready, all] = [told(sockets, 'expecting'), told(sockets, 'reached')];
+  const [ready, all] = [messageWith(sockets, 'expecting'), messageWith(sockets, 'reached')];
   sockets.send({ expect: deliveries });
   await ready;
   const [before, began] = [cpuMs(server.pid ?? 0), performance.now()];
@@ -69,9 +44,9 @@ async function measureServer(places: Places, args: string[], rounds: number): Pr
   const logFile = join(places.scratch, 'subscriptions.log');
   const env = { NODE_ENV: 'production' };
   const server = start({ args: [...V8_FLAGS, ...args], env, logFile, talks: true });
-  const { port, payload, jobId } = await told<LiveServer>(server, 'port');
+  const { port, payload, jobId } = await messageWith<LiveServer>(server, 'port');
   const sockets = start({ args: [join(places.programs, 'sockets.process.js')], logFile, talks: true });
-  const [open, first] = [told(sockets, 'open'), told(sockets, 'reached')];
+  const [open, first] = [messageWith(sockets, 'open'), messageWith(sockets, 'reached')];
   sockets.send({ expect: SOCKETS });
   const variables = { id: jobId };
   sockets.send({ subscribe: { port, count: SOCKETS, payload, query: SUBSCRIPTION, variables } });

@@ -1,7 +1,10 @@
 /**
- * A model provider that costs next to nothing: fixed answers in the chat-completions convention, JSON and streamed.
+ * A model provider with almost no cost: fixed answers in the chat-completions convention and its other dialects, JSON and
+ * streamed.
  * `PORT` from the environment; prints `ready` once it listens.
  */
+import { dialectAnswers } from './upstream-dialects.js';
+import type { Answers } from './upstream-dialects.js';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
 const CHUNKS = 100;
@@ -38,10 +41,13 @@ const last = Buffer.concat([
   Buffer.from('data: [DONE]\n\n'),
 ]);
 
-/** Asked for it, every chunk says when it was written. */
+const dialects = dialectAnswers(WORDS, CHUNKS);
+const chat: Answers = { json, first, middle, last };
+
+/** If the prompt asks for the time, every chunk contains the time of its writing. */
 const CLOCK = 'What time is it?';
 
-function stream(response: ServerResponse, tellsTime: boolean): void {
+function stream(response: ServerResponse, { first, middle, last }: Answers, tellsTime: boolean): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(first);
   let sent = 1;
@@ -61,11 +67,12 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   request.on('data', (part: Buffer) => parts.push(part));
   request.on('end', () => {
     const asked = Buffer.concat(parts);
-    if (asked.includes('"stream":true')) stream(response, asked.includes(CLOCK));
+    const [, answers = chat] = [...dialects].find(([path]) => request.url?.endsWith(path)) ?? [];
+    if (asked.includes('"stream":true')) stream(response, answers, asked.includes(CLOCK));
     else
       response
-        .writeHead(200, { 'content-type': 'application/json', 'content-length': json.length })
-        .end(json);
+        .writeHead(200, { 'content-type': 'application/json', 'content-length': answers.json.length })
+        .end(answers.json);
   });
 }
 

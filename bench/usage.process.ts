@@ -1,35 +1,19 @@
 /**
- * Summaries of a long ledger: `usage.process.js <records>` writes so many operations of 30 days, of 2,000 end users, 50 keys, 20 models and 20 tags, has
- * them folded as a worker does, and then asks for summaries of all 30 days. The last line is JSON.
+ * Summaries of a long ledger: `usage.process.js <records>` writes this number of operations in 30 days, of 2,000 end users, 50 keys, 20 models and 20
+ * tags, folds them like a worker, and then reads summaries of all 30 days. The last line is JSON.
  */
-import { createFolding, createUsage, type SummaryQuery } from '../src/usage/index.js';
-import { addOrganisation, silent, withDatabase, type BenchDatabase } from './embedded.js';
+import { createUsage, type SummaryQuery } from '../src/usage/index.js';
+import { withDatabase, type BenchDatabase } from './embedded.js';
+import type { UsageFigures } from './usage.types.js';
+import { beginOf, fillUsage, lastMidnight } from './usage-fill.js';
 
 const count = Number(process.argv[2] ?? '10000000');
 const ORG = 'org_bench';
-const DAY_MS = 86_400_000;
-const UNTIL = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-const SINCE = UNTIL - 30 * DAY_MS;
+const UNTIL = lastMidnight();
+const SINCE = beginOf({ until: UNTIL });
 const ROUNDS = 7;
-/** Rows of one statement that writes them. */
-const BATCH = 100_000;
 
-const FILL = `INSERT INTO usage_ledger (operation_id, org_id, key_id, kind, state, period_start, reserved, charged, model, request_id, created_at, settled_at,
-    end_user, tags, answered_model, provider, upstream_id, status, latency_ms, first_token_ms, tokens, cost_nano, cost_version, sequence)
-  SELECT 'op_' || lpad(i::text, 26, '0'), $1, 'key_' || u % 50,
-    CASE WHEN r1 < 0.8 THEN 'chat' WHEN r1 < 0.9 THEN 'embedding' WHEN r1 < 0.95 THEN 'image' ELSE 'agent_model' END, 'settled', b.period_start,
-    penstock_zeros(), penstock_token_vector(100 * (1 + output / 1000), 100 * (input + output)), 'maker/model-' || m, 'req_' || i,
-    at - ms * interval '1 ms', at, 'user-' || u,
-    CASE WHEN r2 < 0.3 THEN '{}' WHEN r2 < 0.7 THEN ARRAY['team-' || i % 20] ELSE ARRAY['env-' || i % 3, 'team-' || i % 20] END,
-    'maker/model-' || m, 'provider-' || m % 6, 'up_' || i, CASE WHEN r3 < 0.96 THEN 'succeeded' WHEN r3 < 0.99 THEN 'failed' ELSE 'cancelled' END,
-    ms, ms / 4, ARRAY[input, input / 3, 0, output, output / 4], CASE WHEN m < 19 THEN input * 250 + output * 2000 END, 'maker/model@2026', i
-  FROM (SELECT i, to_timestamp(($2::bigint + (i * $3::float8)::bigint) / 1000.0) AS at, floor(2000 * random() ^ 2)::int AS u,
-      floor(20 * random() ^ 1.5)::int AS m, random() AS r1, random() AS r2, random() AS r3, (100 + 20000 * random() ^ 4)::int AS ms,
-      (50 + 3000 * random() ^ 2)::bigint AS input, (10 + 900 * random())::bigint AS output
-    FROM generate_series($4::bigint, $5::bigint) i OFFSET 0) x
-  CROSS JOIN (SELECT period_start FROM balances WHERE org_id = $1 AND NOT superseded) b`;
-
-/** What people look at: by days, months and hours, in several zones, by one or two dimensions, some of them filtered. */
+/** Typical summaries: by days, months and hours, in several time zones, by one or two dimensions, some with filters. */
 const QUERIES: Omit<SummaryQuery, 'orgId'>[] = [
   { interval: 'day' },
   { interval: 'day', groupBy: ['model'] },
@@ -45,37 +29,49 @@ const QUERIES: Omit<SummaryQuery, 'orgId'>[] = [
   { interval: 'month', groupBy: ['tag'], filter: { endUsers: ['user-77', 'user-78'] } },
 ];
 
-async function fill({ database }: BenchDatabase): Promise<void> {
-  await addOrganisation(database, ORG);
-  const stepMs = (UNTIL - SINCE) / (count + 1);
-  for (let first = 1; first <= count; first += BATCH) {
-    const last = Math.min(count, first + BATCH - 1);
-    await database.system.query(FILL, [ORG, SINCE, stepMs, first, last]);
-    await database.system.query('UPDATE balances SET sequence = $2 WHERE org_id = $1', [ORG, last]);
-  }
+/** The time that a share of the readings took at most. */
+function at(times: readonly number[], share: number): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
 }
 
-async function measure(bench: BenchDatabase): Promise<{ foldedPerSecond: number; p50: number; p95: number }> {
+const nameOf = ({ interval, groupBy = [], timeZone, filter }: (typeof QUERIES)[number]): string =>
+  [
+    `${interval}${groupBy!.map((name) => ` ${name}`).join('')}`,
+    ...(timeZone == null ? [] : [timeZone]),
+    ...(filter == null ? [] : [Object.keys(filter).join()]),
+  ].join(', ');
+
+async function measure(bench: BenchDatabase): Promise<UsageFigures> {
   const { database } = bench;
-  await fill(bench);
-  const folding = createFolding({ database, logger: silent });
-  const begin = performance.now();
-  const folded = await folding.fold();
-  const foldedPerSecond = (folded * 1000) / (performance.now() - begin);
-  await folding.close();
-  if (folded !== count) throw new Error(`${folded} of ${count} records were folded`);
+  const foldedPerSecond = await fillUsage(bench, { orgId: ORG, count, until: UNTIL });
   const usage = createUsage({ database });
-  const times: number[] = [];
+  const measured = QUERIES.map((query) => ({ query, rows: 0, times: [] as number[] }));
   for (let round = 0; round <= ROUNDS; round += 1)
-    for (const query of QUERIES) {
+    for (const each of measured) {
       const start = performance.now();
-      await usage.summary({ orgId: ORG, since: new Date(SINCE), until: new Date(UNTIL), ...query });
+      const rows = await usage.summary({
+        orgId: ORG,
+        since: new Date(SINCE),
+        until: new Date(UNTIL),
+        ...each.query,
+      });
+      each.rows = rows.length;
       // The first round reads from the disk.
-      if (round > 0) times.push(performance.now() - start);
+      if (round > 0) each.times.push(performance.now() - start);
     }
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
-  return { foldedPerSecond, p50: at(0.5), p95: at(0.95) };
+  const all = measured.flatMap(({ times }) => times);
+  return {
+    foldedPerSecond,
+    p50: at(all, 0.5),
+    p95: at(all, 0.95),
+    queries: measured.map(({ query, rows, times }) => ({
+      name: nameOf(query),
+      rows,
+      p50: at(times, 0.5),
+      p95: at(times, 0.95),
+    })),
+  };
 }
 
 console.log(JSON.stringify(await withDatabase(measure)));

@@ -1,6 +1,6 @@
 /**
- * Deliveries of one sender by itself: `webhooks.process.js <penstock|fetch> <url> <count>`. Penstock claims, signs, sends and records each
- * delivery; `fetch` is Node's own with the same bodies and nothing else. Both have 64 requests in flight. The last line is JSON:
+ * Deliveries of one sender alone: `webhooks.process.js <penstock|fetch> <url> <count>`. Penstock claims, signs, sends and records each
+ * delivery; `fetch` only sends the same bodies with Node's own fetch. Both have 64 requests in flight. The last line is JSON:
  * microseconds of this process's CPU for each POST, and of PostgreSQL's.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { postmasterOf, treeCpuMs } from './processes.js';
 
 const [sender = '', url = '', countText = '2000'] = process.argv.slice(2);
 const AT_ONCE = 64;
-/** Eight in flight to each. */
+/** The number of webhooks, with eight deliveries in flight to each. */
 const WEBHOOKS = 8;
 
 function event(orgId: string): Record<string, unknown> {
@@ -46,7 +46,7 @@ async function withFetch(count: number): Promise<void> {
 
 type Secrets = ReturnType<typeof createSecretBox>;
 
-/** Registers the webhooks and makes each event's delivery to one of them, as its transaction would. */
+/** Registers the webhooks, and creates each event's delivery to one of them, like the event's transaction. */
 async function enqueue({ database }: BenchDatabase, secrets: Secrets, count: number): Promise<void> {
   const orgs = Array.from({ length: WEBHOOKS }, () => newId('org'));
   for (const orgId of orgs) {
@@ -70,7 +70,7 @@ async function waiting({ database }: BenchDatabase): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Its connections stay open between the two parts, as those of `fetch` do. */
+/** Its connections stay open between the two parts, like those of `fetch`. */
 const egress = createEgress({ config: { egress: { allow: ['127.0.0.0/8'] } } });
 
 async function withPenstock(bench: BenchDatabase, count: number): Promise<void> {
@@ -97,7 +97,7 @@ interface Figures {
   postgresUs: number;
 }
 
-/** The first part warms up, until the compilers are done with what is measured in the second. */
+/** The first part warms up the JIT compilers for the measured second part. */
 async function measured(send: (count: number) => Promise<void>, postmaster: number | null): Promise<Figures> {
   const count = Number(countText);
   await send(count);

@@ -14,24 +14,24 @@ type State =
   | { at: 'in'; session: Session }
   | { at: 'fault'; fault: Fault };
 
-/** Signed in or not, and what to show accordingly. */
-export function App(): ReactNode {
+/** Shows the dashboard to people who are signed in, and the sign-in page to all others. @param props `session`: as the page's start reads it */
+export function App({ session }: { session: Promise<Session> }): ReactNode {
   const [state, setState] = useState<State>({ at: 'start' });
   const token = useLinkToken();
-  const read = (wasIn: boolean): void => {
-    readSession().then(
-      (session) => setState({ at: 'in', session }),
+  const read = (wasIn: boolean, reading = readSession()): void => {
+    reading.then(
+      (found) => setState({ at: 'in', session: found }),
       (thrown) => {
         const fault = toFault(thrown);
         if (fault.status === 401) setState({ at: 'out', hasEnded: wasIn });
-        // Whoever is at work keeps their view: it tells them itself what it cannot read.
+        // A person who is working keeps the current view. The view itself reports what it cannot read.
         else if (!wasIn) setState({ at: 'fault', fault });
       },
     );
   };
-  useEffect(() => read(false), []);
-  const enter = (session: Session): void => setState({ at: 'in', session });
-  // A link is for whoever holds it, signed in or not.
+  useEffect(() => read(false, session), [session]);
+  const enter = (entered: Session): void => setState({ at: 'in', session: entered });
+  // A one-time link is shown whether or not somebody is signed in.
   if (token !== null) return <LinkView token={token} onEnter={enter} />;
   if (state.at === 'in')
     return (

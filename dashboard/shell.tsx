@@ -1,4 +1,7 @@
+import { PenstockProvider } from '@penstock/client/react';
+import { RouterProvider } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { Provider as UrqlProvider } from 'urql';
 import { openApi } from './data/api.js';
 import { signOut, type Membership, type Session } from './data/auth.js';
 import { toFault, type Fault } from './data/fault.js';
@@ -6,12 +9,12 @@ import { PlaceContext, type Place } from './data/hooks.js';
 import { TopBar } from './top-bar.js';
 import { FaultNotice } from './ui/basics.js';
 import { Gate } from './views/gate.js';
-import { href, useRoute } from './route.js';
-import { VIEWS, viewOf } from './views/views.js';
+import { router } from './router.js';
+import { Toasts } from './ui/toast.js';
 
 interface ShellProps {
   session: Session;
-  /** The session, its organisations or roles may have changed: they are to be read again. */
+  /** Called when the session, its organisations or its roles may have changed and must be read again. */
   onDoubt(): void;
   onSignedOut(): void;
 }
@@ -23,7 +26,7 @@ function chosenOf({ organizations }: Session): Membership | undefined {
   return organizations.find(({ id }) => id === chosen) ?? organizations[0];
 }
 
-/** Everything around a view, for whoever is signed in. */
+/** The frame around all views for a signed-in person. */
 export function Shell({ session, onDoubt, onSignedOut }: ShellProps): ReactNode {
   const [organization, setOrganization] = useState(() => chosenOf(session));
   const [fault, setFault] = useState<Fault>();
@@ -35,12 +38,12 @@ export function Shell({ session, onDoubt, onSignedOut }: ShellProps): ReactNode 
       await signOut();
       onSignedOut();
     } catch (thrown) {
-      // Whoever believes to have left while the cookie stays would leave it to the next person.
+      // If signing out fails, the cookie remains valid. The person must know this, because the next user of the browser would be signed in.
       isLeaving.current = false;
       setFault(toFault(thrown));
     }
   };
-  /** The session's connections close before the answer to signing out is there: nobody needs to be told that it has ended. */
+  /** While signing out, the connections close before the answer arrives. This must not be shown as an ended session. */
   const doubt = (): void => {
     if (!isLeaving.current) onDoubt();
   };
@@ -78,7 +81,7 @@ export function Shell({ session, onDoubt, onSignedOut }: ShellProps): ReactNode 
   );
 }
 
-/** The hash is the route: a jump inside the page must not change it. */
+/** Moves the focus without changing the address, because the hash is the route. */
 function toMain(event: { preventDefault(): void }): void {
   event.preventDefault();
   document.getElementById('main')?.focus();
@@ -88,19 +91,12 @@ interface WorkplaceProps extends Omit<ShellProps, 'onSignedOut'> {
   organization: Membership;
 }
 
-/** One organisation's views, on a connection of its own. */
+/** The views of one organisation, with a separate connection and cache. */
 function Workplace({ organization, session, onDoubt }: WorkplaceProps): ReactNode {
-  const route = useRoute();
-  const [isOpen, setOpen] = useState(false);
   const doubt = useRef(onDoubt);
   doubt.current = onDoubt;
   const api = useMemo(() => openApi(organization.id, () => doubt.current()), [organization.id]);
   useEffect(() => () => api.close(), [api]);
-  const path = route.join('/');
-  useEffect(() => {
-    setOpen(false);
-    window.scrollTo(0, 0);
-  }, [path]);
   const place = useMemo<Place>(
     () => ({
       api,
@@ -111,41 +107,15 @@ function Workplace({ organization, session, onDoubt }: WorkplaceProps): ReactNod
     }),
     [api, organization, session],
   );
-  const view = viewOf(route);
   return (
     <PlaceContext.Provider value={place}>
-      <div className="columns">
-        <nav className="side" aria-label="Dashboard">
-          <button
-            type="button"
-            className="side-toggle"
-            aria-expanded={isOpen}
-            aria-controls="side-links"
-            onClick={() => setOpen(!isOpen)}
-          >
-            <span aria-hidden="true">☰</span> {view.label}
-          </button>
-          <ul id="side-links" className={isOpen ? 'is-open' : undefined}>
-            {VIEWS.map(({ name, label, icon }) => (
-              <li key={name}>
-                <a
-                  href={name === '' ? href() : href(name)}
-                  aria-current={view.name === name ? 'page' : undefined}
-                  onClick={() => setOpen(false)}
-                >
-                  <svg viewBox="0 0 16 16" aria-hidden="true">
-                    <path d={icon} />
-                  </svg>
-                  {label}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </nav>
-        <main id="main" tabIndex={-1}>
-          <div key={path}>{view.render(route.slice(1))}</div>
-        </main>
-      </div>
+      <UrqlProvider value={api.urql}>
+        <PenstockProvider client={api.penstock}>
+          <Toasts>
+            <RouterProvider router={router} />
+          </Toasts>
+        </PenstockProvider>
+      </UrqlProvider>
     </PlaceContext.Provider>
   );
 }

@@ -9,12 +9,13 @@ interface TopBarProps {
   onSignOut(): void;
 }
 
-/** The bar that all pages of the product have, with whose dashboard it is. */
+/** The bar at the top of all pages, with the chosen organisation and the signed-in person. */
 export function TopBar({ session, organization, onChoose, onSignOut }: TopBarProps): ReactNode {
   const { organizations, user } = session;
   return (
     <header className="bar">
       <a className="brand" href={href()}>
+        <img className="brand-mark" src="assets/mark.svg" alt="" />
         Penstock
       </a>
       <nav aria-label="Product">

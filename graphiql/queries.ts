@@ -19,7 +19,7 @@ query Overview {
   `# A chat completion in one piece
 mutation Chat {
   createChatCompletion(
-    input: { messages: [{ role: "user", content: "What is a penstock?" }] }
+    input: { messages: [{ role: user, content: "What is a penstock?" }] }
   ) {
     model
     choices { message { content } finishReason }
@@ -30,7 +30,7 @@ mutation Chat {
   `# The same, token by token (over WebSocket)
 subscription Tokens {
   chatCompletion(
-    input: { messages: [{ role: "user", content: "What is a penstock?" }] }
+    input: { messages: [{ role: user, content: "What is a penstock?" }] }
   ) {
     choices { delta { content } finishReason }
     usage { totalTokens creditsUsed }

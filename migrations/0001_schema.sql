@@ -17,6 +17,7 @@
 \ir current/people/sign_in_links.sql
 \ir current/people/sign_in_failures.sql
 \ir current/people/sessions.sql
+\ir current/people/operators.sql
 
 \ir current/events/outbox.sql
 \ir current/events/outbox_publisher.sql
@@ -68,10 +69,12 @@
 \ir current/files/file_store.sql
 \ir current/files/stored_bytes.sql
 \ir current/files/file_save.sql
+\ir current/files/uploads.sql
 
 \ir current/jobs/jobs.sql
 \ir current/jobs/job_events.sql
 \ir current/jobs/job_turns.sql
+\ir current/jobs/job_parts.sql
 \ir current/jobs/spoken_texts.sql
 \ir current/jobs/forget_events.sql
 \ir current/jobs/job_event.sql
@@ -82,6 +85,7 @@
 \ir current/jobs/complete.sql
 \ir current/jobs/finish.sql
 \ir current/jobs/requeue.sql
+\ir current/jobs/spent.sql
 \ir current/jobs/orders.sql
 
 \ir current/webhooks/webhooks.sql

@@ -127,10 +127,12 @@ CREATE TABLE agent_run_events (
   tokens_used bigint NOT NULL,
   credits_used bigint NOT NULL,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  xact xid8 DEFAULT pg_current_xact_id() NOT NULL,
   CONSTRAINT agent_run_events_pkey PRIMARY KEY (run_id, sequence),
   CONSTRAINT agent_run_events_run_id_fkey FOREIGN KEY (run_id) REFERENCES agent_runs(id) ON DELETE CASCADE,
   CONSTRAINT agent_run_events_type_check CHECK ((type = ANY (ARRAY['start'::text, 'step'::text, 'done'::text, 'error'::text])))
 );
+CREATE INDEX agent_run_events_by_xact ON public.agent_run_events USING btree (org_id, xact);
 ALTER TABLE agent_run_events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE agent_run_events FORCE ROW LEVEL SECURITY;
 CREATE POLICY agent_run_events_system ON agent_run_events FOR ALL TO penstock_system USING (true) WITH CHECK (true);
@@ -164,6 +166,7 @@ CREATE TABLE agent_runs (
   org_id text NOT NULL,
   user_id text NOT NULL,
   key_id text NOT NULL,
+  token_id text,
   agent_id text NOT NULL,
   agent_org_id text,
   agent jsonb NOT NULL,
@@ -203,6 +206,7 @@ CREATE INDEX agent_runs_list ON public.agent_runs USING btree (org_id, agent_id,
 CREATE INDEX agent_runs_open ON public.agent_runs USING btree (id) WHERE (status = 'running'::text);
 CREATE INDEX agent_runs_queue ON public.agent_runs USING btree (org_id, id) WHERE ((status = 'running'::text) AND (worker_id IS NULL));
 CREATE INDEX agent_runs_session ON public.agent_runs USING btree (org_id, agent_id, session_id, id);
+CREATE INDEX agent_runs_token ON public.agent_runs USING btree (token_id) WHERE ((status = 'running'::text) AND (token_id IS NOT NULL));
 CREATE INDEX agent_runs_worked ON public.agent_runs USING btree (org_id, id) WHERE ((status = 'running'::text) AND (worker_id IS NOT NULL));
 ALTER TABLE agent_runs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE agent_runs FORCE ROW LEVEL SECURITY;
@@ -573,14 +577,33 @@ CREATE TABLE job_events (
   fence integer NOT NULL,
   started_at timestamp with time zone,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  xact xid8 DEFAULT pg_current_xact_id() NOT NULL,
   CONSTRAINT job_events_pkey PRIMARY KEY (job_id, sequence)
 );
+CREATE INDEX job_events_by_xact ON public.job_events USING btree (org_id, xact);
 ALTER TABLE job_events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE job_events FORCE ROW LEVEL SECURITY;
 CREATE POLICY job_events_system ON job_events FOR ALL TO penstock_system USING (true) WITH CHECK (true);
 CREATE POLICY job_events_tenant ON job_events FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
 GRANT DELETE, INSERT, SELECT, UPDATE ON job_events TO penstock_system;
 GRANT SELECT ON job_events TO penstock_tenant;
+
+CREATE UNLOGGED TABLE job_parts (
+  job_id text NOT NULL,
+  org_id text NOT NULL,
+  fence integer NOT NULL,
+  number integer NOT NULL,
+  bytes bytea STORAGE EXTERNAL NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT job_parts_pkey PRIMARY KEY (job_id, fence, number)
+);
+CREATE INDEX job_parts_by_age ON public.job_parts USING btree (created_at);
+ALTER TABLE job_parts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE job_parts FORCE ROW LEVEL SECURITY;
+CREATE POLICY job_parts_system ON job_parts FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY job_parts_tenant ON job_parts FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON job_parts TO penstock_system;
+GRANT SELECT ON job_parts TO penstock_tenant;
 
 CREATE TABLE job_turns (
   tool text NOT NULL,
@@ -624,6 +647,9 @@ CREATE TABLE jobs (
   lease_until timestamp with time zone,
   deadline timestamp with time zone,
   orders jsonb,
+  spent jsonb,
+  counted_for jsonb,
+  live jsonb,
   CONSTRAINT jobs_check CHECK (((status = 'processing'::text) = ((worker_id IS NOT NULL) AND (lease_until IS NOT NULL)))),
   CONSTRAINT jobs_check1 CHECK (((status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text])) = (completed_at IS NOT NULL))),
   CONSTRAINT jobs_check2 CHECK (((status <> 'completed'::text) OR ((progress = 100) AND (output_data IS NOT NULL) AND (actual_credits IS NOT NULL)))),
@@ -716,6 +742,17 @@ CREATE POLICY members_system ON members FOR ALL TO penstock_system USING (true) 
 CREATE POLICY members_tenant ON members FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
 GRANT DELETE, INSERT, SELECT, UPDATE ON members TO penstock_system;
 GRANT SELECT ON members TO penstock_tenant;
+
+CREATE TABLE operators (
+  user_id text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT operators_pkey PRIMARY KEY (user_id),
+  CONSTRAINT operators_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+ALTER TABLE operators ENABLE ROW LEVEL SECURITY;
+ALTER TABLE operators FORCE ROW LEVEL SECURITY;
+CREATE POLICY operators_system ON operators FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON operators TO penstock_system;
 
 CREATE TABLE organizations (
   id text NOT NULL,
@@ -826,6 +863,8 @@ CREATE TABLE responses (
   fence integer DEFAULT 0 NOT NULL,
   worker_id text,
   lease_until timestamp with time zone,
+  upstream_model text,
+  upstream_id text,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   CONSTRAINT responses_kind_check CHECK ((kind = ANY (ARRAY['response'::text, 'chat'::text]))),
   CONSTRAINT responses_pkey PRIMARY KEY (id),
@@ -836,7 +875,7 @@ CREATE UNIQUE INDEX responses_by_key ON public.responses USING btree (org_id, id
 CREATE INDEX responses_by_org ON public.responses USING btree (org_id, id);
 CREATE INDEX responses_items ON public.responses USING gin (item_ids);
 CREATE INDEX responses_queue ON public.responses USING btree (org_id, id) WHERE ((status = ANY (ARRAY['queued'::text, 'in_progress'::text])) AND (worker_id IS NULL));
-CREATE INDEX responses_worked ON public.responses USING btree (org_id, id) WHERE ((status = ANY (ARRAY['queued'::text, 'in_progress'::text])) AND (worker_id IS NOT NULL));
+CREATE INDEX responses_worked ON public.responses USING btree (org_id, id) WHERE ((status = ANY (ARRAY['queued'::text, 'in_progress'::text])) AND (worker_id IS NOT NULL) AND (request <> ''::text));
 ALTER TABLE responses ENABLE ROW LEVEL SECURITY;
 ALTER TABLE responses FORCE ROW LEVEL SECURITY;
 CREATE POLICY responses_system ON responses FOR ALL TO penstock_system USING (true) WITH CHECK (true);
@@ -931,6 +970,43 @@ CREATE TABLE trusted_documents (
 CREATE INDEX trusted_documents_published ON public.trusted_documents USING btree (published_at);
 GRANT INSERT, SELECT ON trusted_documents TO penstock_system;
 
+CREATE TABLE upload_parts (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  file_id text NOT NULL,
+  starts bigint NOT NULL,
+  size_bytes bigint NOT NULL,
+  taken boolean DEFAULT false NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT upload_parts_pkey PRIMARY KEY (id)
+);
+CREATE INDEX upload_parts_file ON public.upload_parts USING btree (file_id, starts);
+ALTER TABLE upload_parts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE upload_parts FORCE ROW LEVEL SECURITY;
+CREATE POLICY upload_parts_system ON upload_parts FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY upload_parts_tenant ON upload_parts FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON upload_parts TO penstock_system;
+GRANT DELETE, INSERT, SELECT, UPDATE ON upload_parts TO penstock_tenant;
+
+CREATE TABLE uploads (
+  file_id text NOT NULL,
+  org_id text NOT NULL,
+  purpose text NOT NULL,
+  received bigint DEFAULT 0 NOT NULL,
+  parts integer DEFAULT 0 NOT NULL,
+  finished_at timestamp with time zone,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT uploads_file_id_fkey FOREIGN KEY (file_id) REFERENCES files(id) ON DELETE CASCADE,
+  CONSTRAINT uploads_pkey PRIMARY KEY (file_id),
+  CONSTRAINT uploads_purpose_check CHECK ((purpose = ANY (ARRAY['input'::text, 'knowledge'::text])))
+);
+ALTER TABLE uploads ENABLE ROW LEVEL SECURITY;
+ALTER TABLE uploads FORCE ROW LEVEL SECURITY;
+CREATE POLICY uploads_system ON uploads FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY uploads_tenant ON uploads FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON uploads TO penstock_system;
+GRANT DELETE, INSERT, SELECT, UPDATE ON uploads TO penstock_tenant;
+
 CREATE TABLE usage_cells (
   org_id text COLLATE "C" NOT NULL,
   start timestamp with time zone NOT NULL,
@@ -975,8 +1051,7 @@ CREATE TABLE usage_folds (
   org_id text COLLATE "C" NOT NULL,
   sequence bigint DEFAULT 0 NOT NULL,
   folded_at timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
-  halves_until timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
-  days_until timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+  whole_until timestamp with time zone[] DEFAULT array_fill('1970-01-01 00:00:00+00'::timestamp with time zone, ARRAY[4]) NOT NULL,
   CONSTRAINT usage_folds_pkey PRIMARY KEY (org_id)
 );
 ALTER TABLE usage_folds ENABLE ROW LEVEL SECURITY;
@@ -1137,7 +1212,7 @@ CREATE TABLE usage_rollups (
   tts_chars bigint NOT NULL,
   music_tracks bigint NOT NULL,
   agent_runs bigint NOT NULL,
-  CONSTRAINT usage_rollups_level_check CHECK ((level = ANY (ARRAY[1, 2])))
+  CONSTRAINT usage_rollups_level_check CHECK ((level = ANY (ARRAY[1, 2, 3, 4])))
 );
 CREATE INDEX usage_rollups_by_start ON public.usage_rollups USING btree (org_id, level, dims, start, model, provider, key_id, operation, status, tag, end_user);
 ALTER TABLE usage_rollups ENABLE ROW LEVEL SECURITY;
@@ -1262,14 +1337,14 @@ DECLARE
   began timestamptz;
   f admission_profile;
   counter_ids bigint[];
-  -- By profile: its counters' ids as an array, as text. Empty where the batch has none.
+  -- By profile: its counters' ids as an array, as text. Empty if the batch has none.
   profile_counters text[] := '{}';
   c admission_caller;
   w admission_window;
   o admission_org;
   r record;
 BEGIN
-  -- An assignment, because PERFORM would be a statement of its own.
+  -- An assignment, because PERFORM would be an additional statement.
   answer := left(set_config('synchronous_commit', 'off', true), 0);
   BEGIN
     FOREACH c IN ARRAY p_callers LOOP
@@ -1287,9 +1362,9 @@ BEGIN
       answer := answer || CASE WHEN answer = '' THEN '[' ELSE ',[' END || r.slots || ',' || r.gains_at || ',' || r.now_us || ']';
     END LOOP;
     FOREACH o IN ARRAY p_orgs LOOP
-      -- One guarded update: adds what the batch wants if all of it fits, and else changes nothing.
+      -- One guarded update: adds the batch's amounts if all of them fit, else changes nothing.
       IF 0 = ALL (o.wanted[3:]) THEN
-        -- Chat and embeddings: credits and their token view alone.
+        -- Chat and embeddings: only credits and their token view.
         UPDATE balances b SET reserved[1] = b.reserved[1] + o.wanted[1], reserved[2] = b.reserved[2] + o.wanted[2]
           WHERE b.org_id = o.id AND NOT b.superseded AND b.period_end > clock_timestamp()
             AND b.org_version <= o.version AND b.allowance = o.allowance
@@ -1346,7 +1421,8 @@ CREATE OR REPLACE FUNCTION public.penstock_admit_each(p_holder text, p_callers a
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 DECLARE
-  -- A caller's clock may see the end of a subscription on the other side than the database's: near it either is taken.
+  -- The caller's clock and the database's clock may disagree on whether a subscription has ended. Near the end, both
+  -- answers are accepted.
   clock_skew_seconds CONSTANT int := 5;
   width CONSTANT int := cardinality(penstock_bucket_names());
   size CONSTANT int := cardinality(p_requests);
@@ -1377,8 +1453,8 @@ DECLARE
   short_left bigint[] := given_credits;
   known jsonb := '{}';
   moment CONSTANT timestamptz := clock_timestamp();
-  -- By counter: its id (null where it is not made yet), what is left (null where nothing is refused), what the batch reserves
-  -- (null: nothing).
+  -- By counter: its id (null if it does not exist yet), the remaining amount (null if its budget refuses nothing), the
+  -- amount that the batch reserves (null: nothing).
   counter_ids bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_counters)]);
   rooms bigint[] := counter_ids;
   taken bigint[] := counter_ids;
@@ -1916,7 +1992,7 @@ BEGIN
   IF cardinality(ids) = cardinality(p_counters) THEN
     RETURN ids;
   END IF;
-  -- What was not written has no room, or is not made yet: then it is made now.
+  -- A counter that was not written has no room, or does not exist yet; in the second case it is created now.
   written := COALESCE(ids, '{}');
   ids := '{}';
   FOR i IN 1 .. cardinality(p_counters) LOOP
@@ -2246,7 +2322,7 @@ AS $function$
 BEGIN
   PERFORM penstock_emit('jobs', j.id,
     penstock_event(p_type, j.org_id, penstock_job_view(j)) || jsonb_build_object('sequence', j.sequence));
-  PERFORM pg_notify('penstock_job_event', j.id || ':' || j.sequence);
+  PERFORM pg_notify('penstock_job_event', concat_ws(':', j.id, j.sequence, j.org_id));
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_job_balances(p_balance jsonb)
@@ -2337,16 +2413,40 @@ CREATE OR REPLACE FUNCTION public.penstock_job_finish(j jobs, p_status text, p_m
 AS $function$
 DECLARE
   done jobs;
+  outcome jsonb := COALESCE(p_outcome, jsonb_build_object('status', p_status,
+    'errorCode', CASE p_status WHEN 'failed' THEN COALESCE(p_code, 'server_error') END, 'costNano', '0'));
 BEGIN
   UPDATE jobs SET status = p_status, sequence = sequence + 1, completed_at = clock_timestamp(), worker_id = NULL,
       lease_until = NULL, deadline = NULL,
       error_message = CASE WHEN p_status = 'failed' THEN p_message END, error_code = p_code
     WHERE id = j.id RETURNING * INTO done;
-  PERFORM penstock_release(done.operation_id, COALESCE(p_outcome, jsonb_build_object('status', p_status,
-    'errorCode', CASE p_status WHEN 'failed' THEN COALESCE(p_code, 'server_error') END, 'costNano', '0')));
+  outcome := penstock_outcome_sum(outcome, done.spent);
+  IF p_status = 'cancelled' AND j.live IS NOT NULL AND EXISTS (SELECT FROM job_parts p WHERE p.job_id = j.id) THEN
+    PERFORM penstock_settle(done.operation_id,
+      (SELECT l.reserved FROM usage_ledger l WHERE l.operation_id = done.operation_id), outcome);
+  ELSE
+    PERFORM penstock_release(done.operation_id, outcome);
+  END IF;
   PERFORM penstock_job_event(done);
   PERFORM penstock_generation_event(done, 'generation.failed', jsonb_build_object('errorMessage', p_message));
   RETURN done;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_give(p_worker text, p_id text, p_fence integer, p_after integer, p_parts text[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  org text;
+BEGIN
+  SELECT j.org_id INTO org FROM jobs j WHERE j.id = p_id AND j.worker_id = p_worker AND j.fence = p_fence FOR KEY SHARE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  INSERT INTO job_parts (job_id, org_id, fence, number, bytes)
+    SELECT p_id, org, p_fence, p_after + u.nth, decode(u.part, 'base64') FROM unnest(p_parts) WITH ORDINALITY u (part, nth)
+    ON CONFLICT DO NOTHING;
+  PERFORM pg_notify('penstock_job_part', p_id);
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_job_message(p_head text, p_time text, p_type text, j jobs)
@@ -2397,6 +2497,15 @@ AS $function$
   SELECT a.id, a.tool, a.orders FROM abandoned a
 $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_job_parts_forget()
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  DELETE FROM job_parts p WHERE p.created_at < clock_timestamp() - interval '1 minute' AND NOT EXISTS (
+    SELECT FROM jobs j WHERE j.id = p.job_id
+      AND (j.completed_at IS NULL OR j.completed_at > clock_timestamp() - interval '1 minute'))
+$function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_job_progress_event(j jobs)
  RETURNS void
  LANGUAGE plpgsql
@@ -2419,6 +2528,26 @@ BEGIN
     WHERE id = j.id RETURNING * INTO queued;
   PERFORM penstock_job_event(queued);
   PERFORM pg_notify('penstock_job_pending', queued.tool);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_spent(p_id text, p_fence integer, p_outcome jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  j jobs;
+BEGIN
+  SELECT * INTO j FROM jobs q WHERE q.id = p_id FOR UPDATE;
+  IF NOT FOUND OR j.spent -> 'fences' @> to_jsonb(p_fence) THEN
+    RETURN false;
+  END IF;
+  UPDATE jobs q SET spent = penstock_outcome_sum(p_outcome, j.spent)
+      || jsonb_build_object('fences', COALESCE(j.spent -> 'fences', '[]') || to_jsonb(p_fence))
+    WHERE q.id = p_id;
+  IF j.completed_at IS NOT NULL THEN
+    PERFORM penstock_ledger_late_cost(j.operation_id, p_outcome);
+  END IF;
+  RETURN true;
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_job_view(j jobs)
@@ -2486,9 +2615,9 @@ DECLARE
 BEGIN
   SELECT array_agg(q.id), array_agg(q.item), array_agg(penstock_ending(q.operation_id,
       ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(q.item -> 'amounts') WITH ORDINALITY a (value, nth) ORDER BY a.nth),
-      q.item -> 'outcome'))
+      penstock_outcome_sum(q.item -> 'outcome', q.spent)))
     INTO ids, items, endings FROM (
-      SELECT j.id, j.operation_id, i.value AS item
+      SELECT j.id, j.operation_id, j.spent, i.value AS item
       FROM jsonb_array_elements(p_items) i JOIN jobs j ON j.id = i.value ->> 'id' AND j.fence = (i.value ->> 'fence')::int
       WHERE j.worker_id = p_worker ORDER BY j.id FOR UPDATE OF j) q;
   IF ids IS NULL THEN
@@ -2497,7 +2626,7 @@ BEGIN
   settled := penstock_settle_many(endings);
   IF settled -> 'items' @> '[[2, -1]]' THEN
     -- A crash of PostgreSQL can lose a reservation that was committed without a flush. The job is charged nevertheless.
-    PERFORM penstock_ledger_restore(j.operation_id, jsonb_build_object('org', j.org_id, 'key', j.key_id, 'user', j.user_id, 'kind', j.tool,
+    PERFORM penstock_ledger_restore(j.operation_id, COALESCE(j.counted_for, '{}') || jsonb_build_object('org', j.org_id, 'key', j.key_id, 'user', j.user_id, 'kind', j.tool,
         'model', j.model, 'request', j.request_id, 'job', j.id, 'version', b.org_version, 'allowance', to_jsonb(b.allowance)))
       FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id JOIN balances b ON b.org_id = j.org_id AND NOT b.superseded
       WHERE NOT EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = j.operation_id);
@@ -2528,7 +2657,7 @@ BEGIN
         (array_position(penstock_bucket_names(), u.item ->> 'unitType') - 1)::text])::bigint) / 100.0),
       'unitType', u.item ->> 'unitType'))
     FROM unnest(ids, items) u (id, item) JOIN jobs j ON j.id = u.id;
-  PERFORM pg_notify('penstock_job_event', j.id || ':' || j.sequence) FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id;
+  PERFORM pg_notify('penstock_job_event', concat_ws(':', j.id, j.sequence, j.org_id)) FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id;
   PERFORM pg_notify('penstock_outbox', '');
   RETURN QUERY SELECT u.id FROM unnest(ids) u (id);
 END $function$;
@@ -2555,10 +2684,11 @@ BEGIN
       CONTINUE;
     END IF;
     INSERT INTO jobs (id, org_id, user_id, key_id, tool, input_params, estimated_credits, model, model_tier, multiplier,
-        operation_id, request_id, client)
+        operation_id, request_id, client, counted_for, live)
       VALUES (item ->> 'id', item ->> 'orgId', item ->> 'userId', item ->> 'keyId', item ->> 'tool', item -> 'inputParams',
         (item ->> 'estimatedCredits')::double precision, item ->> 'model', item ->> 'modelTier', (item ->> 'multiplier')::int,
-        item ->> 'operationId', item ->> 'requestId', item -> 'client')
+        item ->> 'operationId', item ->> 'requestId', item -> 'client',
+        NULLIF(item -> 'countedFor', 'null'), NULLIF(item -> 'live', 'null'))
       RETURNING * INTO j;
     PERFORM penstock_attach(j.operation_id, j.id);
     IF item ->> 'idempotencyKey' IS NOT NULL THEN
@@ -2727,7 +2857,7 @@ BEGIN
   INSERT INTO outbox (topic, key, event)
     SELECT 'events', j.org_id, penstock_message(head, now_iso, 'generation.started', j.org_id,
       jsonb_build_object('jobId', j.id, 'tool', j.tool, 'model', j.model)) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid AND j.fence = 1;
-  PERFORM pg_notify('penstock_job_event', j.id || ':' || j.sequence) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid;
+  PERFORM pg_notify('penstock_job_event', concat_ws(':', j.id, j.sequence, j.org_id)) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid;
   PERFORM pg_notify('penstock_outbox', '');
   turn := nextval('job_turn') * 1000000;
   -- Last, and in a fixed order, so that two workers cannot deadlock on these rows.
@@ -2741,7 +2871,7 @@ CREATE OR REPLACE FUNCTION public.penstock_latency_digit(p_ms integer)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  SELECT ('1e' || 12 * CASE WHEN p_ms <= 1 THEN 0 WHEN p_ms > 1 THEN least(ceil(ln(p_ms::float8) / ln(1.1::float8))::int, 220) END)::numeric
+  SELECT ('1e' || 12 * (CASE WHEN p_ms <= 1 THEN 0 WHEN p_ms > 1 THEN least(ceil(ln(p_ms::float8) / ln(1.1::float8))::int, 220) END - 72))::numeric
 $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_leases_release(p_table regclass, p_channel text, p_worker text, p_ids text[], p_fences integer[])
@@ -2805,7 +2935,7 @@ BEGIN
   INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, charged, model, request_id, job_id,
       run_id, service_client, client_name, user_agent, settled_at, end_user, tags, parent, answered_model, provider, upstream_id, status,
       error_code, first_token_ms, tokens, cost_nano, cost_version, sequence)
-    SELECT id, l.org_id, l.key_id, l.user_id, 'adjustment', CASE WHEN l.charged IS NULL THEN 'settled' ELSE 'released' END, l.period_start,
+    SELECT id, l.org_id, l.key_id, l.user_id, 'adjustment', CASE WHEN l.charged IS NULL AND p_charged <> penstock_zeros() THEN 'settled' ELSE 'released' END, l.period_start,
       penstock_zeros(), p_charged, l.model, l.request_id, l.job_id, l.run_id, l.service_client, l.client_name, l.user_agent,
       clock_timestamp(), l.end_user, l.tags, l.parent, e.answered_model, e.provider, e.upstream_id, e.status, e.error_code,
       e.first_token_ms, e.tokens, e.cost_nano, e.cost_version, p_number
@@ -2832,11 +2962,7 @@ BEGIN
   END IF;
   first := penstock_ledger_bound(month);
   next := penstock_ledger_bound(penstock_month_start(month, 1));
-  IF penstock_ledger_open(first, next) OR EXISTS (
-      SELECT 1 FROM (SELECT l.org_id, max(l.sequence) AS last FROM usage_ledger l
-          WHERE l.operation_id >= first AND l.operation_id < next AND l.sequence IS NOT NULL GROUP BY l.org_id) l
-        JOIN organizations g ON g.id = l.org_id LEFT JOIN usage_folds f ON f.org_id = l.org_id
-        WHERE l.last > COALESCE(f.sequence, 0)) THEN
+  IF penstock_ledger_needed(first, next) THEN
     RETURN 'kept';
   END IF;
   PERFORM set_config('lock_timeout', '50ms', true);
@@ -2845,8 +2971,8 @@ BEGIN
   EXCEPTION WHEN lock_not_available THEN
     RETURN 'busy';
   END;
-  -- What was opened meanwhile.
-  IF penstock_ledger_open(first, next) THEN
+  -- Checks again for operations that began (and perhaps ended) meanwhile.
+  IF penstock_ledger_needed(first, next) THEN
     RETURN 'kept';
   END IF;
   UPDATE installation i SET ledger_dropped_before = greatest(i.ledger_dropped_before, next);
@@ -2860,6 +2986,25 @@ CREATE OR REPLACE FUNCTION public.penstock_ledger_id()
 AS $function$
   SELECT 'op_' || substr(penstock_event_id(), 5)
 $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_late_cost(p_op text, p_outcome jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  l usage_ledger;
+  e settlement_ending := penstock_ending(p_op, NULL, p_outcome);
+BEGIN
+  SELECT * INTO l FROM usage_ledger q WHERE q.operation_id = p_op FOR UPDATE;
+  IF NOT FOUND OR l.state = 'reserved' OR l.correction IS NOT NULL THEN
+    RETURN false;
+  END IF;
+  PERFORM penstock_ledger_correct(e, l.state, penstock_zeros(), penstock_numbers(l.org_id, 1) + 1);
+  IF l.counters IS NOT NULL THEN
+    PERFORM penstock_budget_settle(ARRAY[ROW(l.counters, NULL, NULL, penstock_zeros(), e.cost_nano)::budget_ending]);
+  END IF;
+  RETURN true;
+END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_ledger_month(p_month timestamp with time zone)
  RETURNS text
@@ -2891,7 +3036,7 @@ BEGIN
     CONTINUE WHEN to_regclass(name) IS NOT NULL OR first COLLATE "C" < dropped_before;
     BEGIN
       EXECUTE format('CREATE TABLE %I (LIKE usage_ledger INCLUDING ALL) WITH (fillfactor = 80)', name);
-      -- For the time of this transaction, which has it alone, its owner may move rows.
+      -- During this transaction, which has an exclusive lock, the owner may move rows.
       ALTER TABLE usage_ledger_default NO FORCE ROW LEVEL SECURITY;
       EXECUTE format('WITH moved AS (DELETE FROM usage_ledger_default WHERE operation_id >= %L AND operation_id < %L RETURNING *)
         INSERT INTO %I SELECT * FROM moved', first, next, name);
@@ -2907,12 +3052,17 @@ BEGIN
 END $function$;
 GRANT EXECUTE ON FUNCTION penstock_ledger_months(timestamp with time zone) TO penstock_system;
 
-CREATE OR REPLACE FUNCTION public.penstock_ledger_open(p_first text, p_next text)
+CREATE OR REPLACE FUNCTION public.penstock_ledger_needed(p_first text, p_next text)
  RETURNS boolean
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
 AS $function$
 BEGIN
-  RETURN EXISTS (SELECT 1 FROM usage_ledger l WHERE l.state = 'reserved' AND l.operation_id >= p_first AND l.operation_id < p_next);
+  RETURN EXISTS (SELECT 1 FROM usage_ledger l WHERE l.state = 'reserved' AND l.operation_id >= p_first AND l.operation_id < p_next)
+    OR EXISTS (SELECT 1 FROM balances b LEFT JOIN usage_folds f ON f.org_id = b.org_id CROSS JOIN LATERAL (
+        SELECT 1 FROM usage_ledger l WHERE l.org_id = b.org_id AND l.sequence > COALESCE(f.sequence, 0)
+          AND l.operation_id >= p_first AND l.operation_id < p_next LIMIT 1) l
+      WHERE NOT b.superseded AND b.sequence > COALESCE(f.sequence, 0));
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_ledger_opening(b balances)
@@ -3000,7 +3150,7 @@ DECLARE
 BEGIN
   LOOP
     UPDATE balances b SET sequence = b.sequence + p_wanted WHERE b.org_id = p_org AND NOT b.superseded RETURNING b.sequence INTO last;
-    -- Not found: the next period began while this waited.
+    -- Not found if the next period began while this call waited.
     IF FOUND THEN
       RETURN last - p_wanted;
     END IF;
@@ -3043,6 +3193,24 @@ BEGIN
   END IF;
   RETURN QUERY SELECT o.* FROM outbox o WHERE o.id <> ALL (p_held) ORDER BY o.id LIMIT p_limit;
 END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_outcome_sum(p_outcome jsonb, p_earlier jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT CASE WHEN p_earlier IS NULL
+      OR COALESCE(string_to_array(p_earlier ->> 'upstreamId', ' ') <@ string_to_array(p_outcome ->> 'upstreamId', ' '), false)
+    THEN p_outcome
+    ELSE p_outcome || jsonb_build_object(
+      'costNano', ((p_outcome ->> 'costNano')::numeric + (p_earlier ->> 'costNano')::numeric)::text,
+      'costVersion', COALESCE(p_outcome ->> 'costVersion', p_earlier ->> 'costVersion'),
+      'upstreamId', NULLIF(concat_ws(' ', p_earlier ->> 'upstreamId', p_outcome ->> 'upstreamId'), ''),
+      'tokens', CASE WHEN jsonb_typeof(p_outcome -> 'tokens') = 'object' OR jsonb_typeof(p_earlier -> 'tokens') = 'object' THEN (
+        SELECT jsonb_object_agg(k, COALESCE((p_outcome #>> ARRAY['tokens', k])::bigint, 0) + COALESCE((p_earlier #>> ARRAY['tokens', k])::bigint, 0))
+        FROM unnest(ARRAY['input', 'cachedInput', 'cacheWrite', 'output', 'reasoning']) k) END)
+    END
+$function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_period(p_anchor timestamp with time zone, p_at timestamp with time zone, OUT period_start timestamp with time zone, OUT period_end timestamp with time zone)
  RETURNS record
@@ -3129,9 +3297,11 @@ BEGIN
   INSERT INTO response_events (response_id, org_id, first, last, events)
     VALUES (r.id, r.org_id, r.sequence + 1, last, p_events);
   UPDATE responses q SET sequence = last WHERE q.id = r.id;
-  PERFORM penstock_emit('responses', r.id, penstock_event('response.events', r.org_id,
-      jsonb_build_object('responseId', r.id, 'first', r.sequence + 1, 'events', to_jsonb(p_events)))
-    || jsonb_build_object('sequence', last));
+  IF (SELECT i.kafka FROM installation i) THEN
+    PERFORM penstock_emit('responses', r.id, penstock_event('response.events', r.org_id,
+        jsonb_build_object('responseId', r.id, 'first', r.sequence + 1, 'events', to_jsonb(p_events)))
+      || jsonb_build_object('sequence', last));
+  END IF;
   PERFORM pg_notify('penstock_response_event', r.id || ':' || last);
   RETURN last;
 END $function$;
@@ -3207,8 +3377,7 @@ DECLARE
   bytes bigint;
 BEGIN
   PERFORM penstock_response_append(r, p_events);
-  SELECT COALESCE(sum(octet_length(e)), 0) INTO bytes FROM response_events b CROSS JOIN LATERAL unnest(b.events) e
-    WHERE b.response_id = r.id;
+  SELECT COALESCE(sum(pg_column_size(b.events)), 0) INTO bytes FROM response_events b WHERE b.response_id = r.id;
   UPDATE responses q SET status = p_status, response = p_response, item_ids = q.item_ids || p_item_ids, request = NULL, worker_id = NULL,
       lease_until = NULL, event_bytes = bytes
     WHERE q.id = r.id;
@@ -3223,6 +3392,40 @@ BEGIN
       PERFORM penstock_emit('events', r.org_id, penstock_event(p_event ->> 'type', r.org_id, p_event -> 'data'), p_trace);
     END IF;
   END IF;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_response_goes_on(p_worker text, p_id text, p_fence integer, p_model text, p_upstream_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE responses q SET upstream_model = p_model, upstream_id = p_upstream_id
+    WHERE q.id = p_id AND q.worker_id = p_worker AND q.fence = p_fence;
+  RETURN FOUND;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_response_keep(p jsonb, p_response text, p_input text, p_item_ids text[], p_events text[], p_lease_ms integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  r responses;
+BEGIN
+  INSERT INTO responses (id, org_id, key_id, user_id, status, model, previous_id, response, input, item_ids, request, request_id, client,
+      prompt_tokens, max_tokens, fence, worker_id, lease_until)
+    VALUES (p ->> 'id', p ->> 'orgId', p ->> 'keyId', p ->> 'userId', 'in_progress', p ->> 'model', p ->> 'previousId', p_response,
+      p_input, p_item_ids, '', p ->> 'requestId', p -> 'client', (p ->> 'promptTokens')::int, (p ->> 'maxTokens')::int, 1,
+      p ->> 'workerId', clock_timestamp() + p_lease_ms * interval '1 ms')
+    ON CONFLICT (id) DO NOTHING
+    RETURNING * INTO r;
+  IF r.id IS NULL THEN
+    RETURN EXISTS (SELECT FROM responses q WHERE q.id = p ->> 'id' AND q.worker_id = p ->> 'workerId');
+  ELSIF NOT (p ->> 'isOver')::boolean AND NOT penstock_attach(p ->> 'operationId', NULL) THEN
+    DELETE FROM responses q WHERE q.id = r.id;
+    RETURN false;
+  END IF;
+  PERFORM penstock_response_append(r, p_events);
+  RETURN true;
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_responses_append(p_worker text, p_ids text[], p_fences integer[], p_after integer[], p_from integer[], p_to integer[], p_events text[])
@@ -3266,7 +3469,7 @@ BEGIN
           FROM waiting o WHERE o.org_id IS NOT NULL
       ), worked AS MATERIALIZED (
         SELECT w.org_id, count(*) AS n FROM responses w
-        WHERE w.status IN ('queued', 'in_progress') AND w.worker_id IS NOT NULL GROUP BY w.org_id
+        WHERE w.status IN ('queued', 'in_progress') AND w.worker_id IS NOT NULL AND w.request <> '' GROUP BY w.org_id
       ), candidates AS (
         SELECT c.id, COALESCE(w.n, 0) + c.nth AS nth
         FROM waiting o LEFT JOIN worked w ON w.org_id = o.org_id
@@ -3304,7 +3507,8 @@ CREATE OR REPLACE FUNCTION public.penstock_responses_kept()
 AS $function$
 BEGIN
   INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
-    SELECT a.org_id, 9 + (hashtext(a.id) & 7), sum(octet_length(a.response) + octet_length(a.input)), count(*) FROM added a
+    SELECT a.org_id, 9 + (hashtext(a.id) & 7), sum(octet_length(a.response) + octet_length(a.input) + a.event_bytes), count(*)
+    FROM added a
     GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
   RETURN NULL;
@@ -3372,9 +3576,9 @@ AS $function$
 DECLARE
   r agent_runs;
 BEGIN
-  INSERT INTO agent_runs (id, org_id, user_id, key_id, agent_id, agent_org_id, agent, session_id, end_user, attribution, input, attachments, history,
+  INSERT INTO agent_runs (id, org_id, user_id, key_id, token_id, agent_id, agent_org_id, agent, session_id, end_user, attribution, input, attachments, history,
       operation_id, request_id, client, plan_code, sequence)
-    VALUES (p ->> 'id', p ->> 'orgId', p ->> 'userId', p ->> 'keyId', p ->> 'agentId', p ->> 'agentOrgId', p -> 'agent',
+    VALUES (p ->> 'id', p ->> 'orgId', p ->> 'userId', p ->> 'keyId', p ->> 'tokenId', p ->> 'agentId', p ->> 'agentOrgId', p -> 'agent',
       p ->> 'sessionId', p ->> 'endUser', p -> 'attribution', p ->> 'input', p -> 'attachments', p -> 'history', p ->> 'operationId', p ->> 'requestId',
       p -> 'client', p ->> 'planCode', 1)
     RETURNING * INTO r;
@@ -3422,7 +3626,7 @@ BEGIN
   PERFORM penstock_emit('agents', r.id, penstock_event(kind, r.org_id,
       p_data || jsonb_build_object('agent_id', r.agent_id, 'run_id', r.id, 'status', r.status))
     || jsonb_build_object('sequence', r.sequence));
-  PERFORM pg_notify('penstock_run_event', r.id || ':' || r.sequence);
+  PERFORM pg_notify('penstock_run_event', concat_ws(':', r.id, r.sequence, r.org_id));
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_run_finish(r agent_runs, p_status text, p_text text, p_code text DEFAULT 'server_error'::text)
@@ -3675,13 +3879,13 @@ DECLARE
   charged bigint[];
   charged_text text;
   last_op text;
-  -- Of the balance that is open: the last number before, and how many ends were applied.
+  -- For the current balance: the last number before, and the number of applied ends.
   number bigint;
   ends int;
-  -- Of those that end now, in the order of `p_endings`.
+  -- The operations that end now, in the order of `p_endings`.
   ended_number bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_endings)]);
   ended_charged text[] := array_fill(NULL::text, ARRAY[cardinality(p_endings)]);
-  -- Those of them that budgets count.
+  -- The ones of them that budgets count.
   counted budget_ending[] := '{}';
   want bigint;
   had bigint;
@@ -3881,6 +4085,29 @@ BEGIN
   RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_usage_add_up(p_org text, p_level integer, p_from timestamp with time zone, p_until timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET work_mem TO '64MB'
+ SET jit TO 'off'
+AS $function$
+DECLARE
+  s record := penstock_usage_sums();
+BEGIN
+  IF p_level > 1 THEN
+    EXECUTE format($sql$
+      INSERT INTO usage_rollups (org_id, level, dims, start, model, provider, key_id, end_user, operation, status, tag, %1$s)
+      SELECT $1, $4, dims, date_bin($5, start, 'epoch') AS at, model, provider, key_id, end_user, operation, status, tag, %2$s
+        FROM usage_rollups WHERE org_id = $1 AND level = $4 - 1 AND start >= $2 AND start < $3
+        GROUP BY dims, at, model, provider, key_id, end_user, operation, status, tag
+        ORDER BY dims, at, model, provider, key_id, operation, status, tag$sql$, s.names, s.sums)
+      USING p_org, p_from, p_until, p_level, penstock_usage_step(p_level);
+  END IF;
+  IF p_level IN (1, 3) THEN
+    PERFORM penstock_usage_group_cells(p_org, p_level, p_from, p_until);
+  END IF;
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_usage_columns()
  RETURNS text[]
  LANGUAGE sql
@@ -3899,7 +4126,7 @@ AS $function$
 DECLARE
   f usage_folds;
   names CONSTANT text := (penstock_usage_sums()).names;
-  charged CONSTANT text := (SELECT string_agg(format('COALESCE(sum(charged[%s]), 0)', nth), ', ')
+  charged CONSTANT text := (SELECT string_agg(format('penstock_sum(charged[%s])', nth), ', ')
     FROM generate_subscripts(penstock_bucket_names(), 1) nth);
   taken int;
   last bigint;
@@ -3919,8 +4146,8 @@ BEGIN
       INSERT INTO usage_cells (org_id, start, period_start, model, provider, key_id, end_user, operation, status, tags, %1$s)
       SELECT $1, date_bin('15 minutes', settled_at, 'epoch') AS at, period_start, model, provider, key_id, end_user, kind, status, named.tags,
           count(*) FILTER (WHERE is_call), count(*) FILTER (WHERE is_call AND status = 'failed'), count(*) FILTER (WHERE is_call AND cost_nano IS NULL),
-          COALESCE(sum(tokens[1]), 0), COALESCE(sum(tokens[2]), 0), COALESCE(sum(tokens[3]), 0), COALESCE(sum(tokens[4]), 0),
-          COALESCE(sum(tokens[5]), 0), COALESCE(sum(cost_nano), 0), COALESCE(sum(penstock_latency_digit(latency_ms)), 0), %2$s
+          penstock_sum(tokens[1]), penstock_sum(tokens[2]), penstock_sum(tokens[3]), penstock_sum(tokens[4]), penstock_sum(tokens[5]),
+          penstock_sum(cost_nano), COALESCE(sum(penstock_latency_digit(latency_ms)), 0), %2$s
         FROM taken CROSS JOIN LATERAL (SELECT CASE WHEN cardinality(taken.tags) < 2 THEN taken.tags
           ELSE ARRAY(SELECT DISTINCT t FROM unnest(taken.tags) t ORDER BY t) END AS tags) named
         WHERE is_call OR kind = 'adjustment'
@@ -3929,12 +4156,12 @@ BEGIN
     )
     SELECT (SELECT count(*) FROM taken), (SELECT max(sequence) FROM taken), (SELECT max(settled_at) FROM taken),
       (SELECT array_agg(DISTINCT date_bin('30 minutes', start, 'epoch')) FROM added WHERE start < $4)$sql$, names, charged)
-    INTO taken, last, latest, touched USING p_org, f.sequence, p_most, f.halves_until;
+    INTO taken, last, latest, touched USING p_org, f.sequence, p_most, f.whole_until[1];
   IF taken = 0 THEN
     RETURN 0;
   END IF;
   UPDATE usage_folds c SET sequence = last, folded_at = greatest(c.folded_at, latest) WHERE c.org_id = p_org;
-  PERFORM penstock_usage_regroup(p_org, touched, f.days_until);
+  PERFORM penstock_usage_regroup(p_org, touched, f.whole_until);
   RETURN taken;
 END $function$;
 
@@ -3944,6 +4171,7 @@ CREATE OR REPLACE FUNCTION public.penstock_usage_group(p_org text)
 AS $function$
 DECLARE
   f usage_folds;
+  step interval;
   over timestamptz;
   from_time timestamptz;
   until_time timestamptz;
@@ -3952,28 +4180,29 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
+  FOR nth IN REVERSE cardinality(f.whole_until) .. 2 LOOP
+    step := penstock_usage_step(nth);
+    over := date_bin(step, f.whole_until[nth - 1], 'epoch');
+    CONTINUE WHEN f.whole_until[nth] >= over;
+    SELECT date_bin(step, min(c.start), 'epoch') INTO from_time FROM usage_cells c WHERE c.org_id = p_org AND c.start >= f.whole_until[nth];
+    until_time := least(from_time + step, over);
+    IF from_time < until_time THEN
+      PERFORM penstock_usage_add_up(p_org, nth, from_time, until_time);
+    END IF;
+    UPDATE usage_folds c SET whole_until[nth] = CASE WHEN from_time < until_time THEN until_time ELSE over END WHERE c.org_id = p_org;
+    RETURN true;
+  END LOOP;
   over := CASE WHEN EXISTS (SELECT 1 FROM balances b WHERE b.org_id = p_org AND NOT b.superseded AND b.sequence > f.sequence)
     THEN f.folded_at ELSE clock_timestamp() - interval '5 minutes' END;
-  IF f.days_until < date_bin('1 day', f.halves_until, 'epoch') THEN
-    SELECT date_bin('1 day', min(c.start), 'epoch') INTO from_time FROM usage_cells c WHERE c.org_id = p_org AND c.start >= f.days_until;
-    until_time := least(from_time + interval '1 day', date_bin('1 day', f.halves_until, 'epoch'));
-    IF from_time < until_time THEN
-      PERFORM penstock_usage_group_days(p_org, from_time, until_time);
-    ELSE
-      until_time := date_bin('1 day', f.halves_until, 'epoch');
-    END IF;
-    UPDATE usage_folds c SET days_until = until_time WHERE c.org_id = p_org;
-    RETURN true;
-  END IF;
-  SELECT date_bin('30 minutes', min(c.start), 'epoch') INTO from_time FROM usage_cells c WHERE c.org_id = p_org AND c.start >= f.halves_until;
-  -- Two hours at a time, and never past the end of a day, so that days follow at once.
-  until_time := least(from_time + interval '2 hours', date_bin('1 day', from_time, 'epoch') + interval '1 day', date_bin('30 minutes', over, 'epoch'));
+  SELECT date_bin('30 minutes', min(c.start), 'epoch') INTO from_time FROM usage_cells c WHERE c.org_id = p_org AND c.start >= f.whole_until[1];
+  -- Two hours at a time, and never past the end of four, so that those follow at once.
+  until_time := least(from_time + interval '2 hours', date_bin('4 hours', from_time, 'epoch') + interval '4 hours', date_bin('30 minutes', over, 'epoch'));
   IF from_time IS NULL OR from_time >= until_time THEN
     RETURN false;
   END IF;
   PERFORM penstock_usage_merge(p_org, from_time, until_time);
-  PERFORM penstock_usage_group_cells(p_org, 1, from_time, until_time);
-  UPDATE usage_folds c SET halves_until = until_time WHERE c.org_id = p_org;
+  PERFORM penstock_usage_add_up(p_org, 1, from_time, until_time);
+  UPDATE usage_folds c SET whole_until[1] = until_time WHERE c.org_id = p_org;
   RETURN true;
 END $function$;
 
@@ -3985,14 +4214,14 @@ CREATE OR REPLACE FUNCTION public.penstock_usage_group_cells(p_org text, p_level
 AS $function$
 DECLARE
   s record := penstock_usage_sums();
-  step CONSTANT interval := CASE p_level WHEN 1 THEN interval '30 minutes' ELSE interval '1 day' END;
+  step CONSTANT interval := penstock_usage_step(p_level);
   sets CONSTANT text := CASE p_level
     WHEN 1 THEN '(), (model), (provider), (key_id), (end_user), (operation), (status), (model, provider), (model, key_id), '
       '(model, operation), (model, status), (provider, key_id), (provider, operation), (provider, status), (key_id, operation), '
       '(key_id, status), (operation, status)'
     ELSE '(model, end_user), (provider, end_user), (key_id, end_user), (end_user, operation), (end_user, status)' END;
   tag_sets CONSTANT text := CASE p_level WHEN 1 THEN '(), (model), (provider), (key_id), (operation), (status)' ELSE '(end_user)' END;
-  -- Columns that no set of a level names: PostgreSQL knows no GROUPING of them.
+  -- Columns that no set of a level contains; PostgreSQL has no GROUPING for them.
   grouped CONSTANT text[] := CASE p_level WHEN 1 THEN ARRAY['model', 'provider', 'key_id', 'operation', 'status'] ELSE ARRAY['end_user'] END;
   bits CONSTANT jsonb := '{"model": 1, "provider": 2, "key_id": 4, "end_user": 8, "operation": 16, "status": 32}';
 BEGIN
@@ -4013,24 +4242,6 @@ BEGIN
     USING p_org, p_from, p_until, p_level, step;
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_usage_group_days(p_org text, p_from timestamp with time zone, p_until timestamp with time zone)
- RETURNS void
- LANGUAGE plpgsql
- SET work_mem TO '64MB'
- SET jit TO 'off'
-AS $function$
-DECLARE
-  s record := penstock_usage_sums();
-BEGIN
-  EXECUTE format($sql$
-    INSERT INTO usage_rollups (org_id, level, dims, start, model, provider, key_id, end_user, operation, status, tag, %1$s)
-    SELECT $1, 2, dims, date_bin('1 day', start, 'epoch') AS day, model, provider, key_id, end_user, operation, status, tag, %2$s
-      FROM usage_rollups WHERE org_id = $1 AND level = 1 AND start >= $2 AND start < $3
-      GROUP BY dims, day, model, provider, key_id, end_user, operation, status, tag ORDER BY dims, day, model, provider, key_id, operation, status, tag$sql$, s.names, s.sums)
-    USING p_org, p_from, p_until;
-  PERFORM penstock_usage_group_cells(p_org, 2, p_from, p_until);
-END $function$;
-
 CREATE OR REPLACE FUNCTION public.penstock_usage_merge(p_org text, p_from timestamp with time zone, p_until timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -4039,16 +4250,13 @@ CREATE OR REPLACE FUNCTION public.penstock_usage_merge(p_org text, p_from timest
 AS $function$
 DECLARE
   s record := penstock_usage_sums();
+  cell CONSTANT text := 'start, period_start, model, provider, key_id, end_user, operation, status, tags';
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM usage_cells c WHERE c.org_id = p_org AND c.start >= p_from AND c.start < p_until
-      GROUP BY start, period_start, model, provider, key_id, end_user, operation, status, tags HAVING count(*) > 1) THEN
-    RETURN;
-  END IF;
   EXECUTE format($sql$
-    WITH old AS (DELETE FROM usage_cells WHERE org_id = $1 AND start >= $2 AND start < $3 RETURNING *)
-    INSERT INTO usage_cells (org_id, start, period_start, model, provider, key_id, end_user, operation, status, tags, %1$s)
-    SELECT $1, start, period_start, model, provider, key_id, end_user, operation, status, tags, %2$s
-      FROM old GROUP BY start, period_start, model, provider, key_id, end_user, operation, status, tags$sql$, s.names, s.sums)
+    WITH old AS (DELETE FROM usage_cells WHERE ctid = ANY (ARRAY(
+        SELECT unnest(array_agg(c.ctid)) FROM usage_cells c WHERE c.org_id = $1 AND c.start >= $2 AND c.start < $3
+          GROUP BY %3$s HAVING count(*) > 1)) RETURNING *)
+    INSERT INTO usage_cells (org_id, %3$s, %1$s) SELECT $1, %3$s, %2$s FROM old GROUP BY %3$s$sql$, s.names, s.sums, cell)
     USING p_org, p_from, p_until;
 END $function$;
 
@@ -4076,10 +4284,10 @@ BEGIN
       WHERE l.org_id = p_org AND l.sequence >= whole_from AND l.sequence <= f.sequence AND l.settled_at < begins;
   END IF;
   DELETE FROM usage_cells c WHERE c.org_id = p_org AND c.start >= begins;
-  DELETE FROM usage_rollups r WHERE r.org_id = p_org AND r.level = 1 AND r.start >= date_bin('30 minutes', begins, 'epoch');
-  DELETE FROM usage_rollups r WHERE r.org_id = p_org AND r.level = 2 AND r.start >= date_bin('1 day', begins, 'epoch');
-  UPDATE usage_folds c SET sequence = kept, folded_at = begins, halves_until = least(f.halves_until, date_bin('30 minutes', begins, 'epoch')),
-    days_until = least(f.days_until, date_bin('1 day', begins, 'epoch')) WHERE c.org_id = p_org;
+  DELETE FROM usage_rollups r WHERE r.org_id = p_org AND r.start >= date_bin(penstock_usage_step(r.level), begins, 'epoch');
+  UPDATE usage_folds c SET sequence = kept, folded_at = begins, whole_until = ARRAY(
+      SELECT least(w.until, date_bin(penstock_usage_step(w.level::int), begins, 'epoch')) FROM unnest(f.whole_until) WITH ORDINALITY w (until, level) ORDER BY w.level)
+    WHERE c.org_id = p_org;
   LOOP
     taken := penstock_usage_fold(p_org, 50000);
     EXIT WHEN taken = 0;
@@ -4090,30 +4298,43 @@ BEGIN
   RETURN folded;
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_usage_regroup(p_org text, p_halves timestamp with time zone[], p_days_until timestamp with time zone)
+CREATE OR REPLACE FUNCTION public.penstock_usage_regroup(p_org text, p_halves timestamp with time zone[], p_whole_until timestamp with time zone[])
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 DECLARE
-  half timestamptz;
-  day timestamptz;
+  weeks CONSTANT int := cardinality(p_whole_until);
+  step interval;
+  piece timestamptz;
 BEGIN
-  FOREACH half IN ARRAY COALESCE(p_halves, '{}') LOOP
-    DELETE FROM usage_rollups r WHERE r.org_id = p_org AND r.level = 1 AND r.start = half;
-    PERFORM penstock_usage_group_cells(p_org, 1, half, half + interval '30 minutes');
+  FOR nth IN 1 .. weeks - 1 LOOP
+    step := penstock_usage_step(nth);
+    FOR piece IN SELECT DISTINCT date_bin(step, h, 'epoch') FROM unnest(p_halves) h WHERE h < p_whole_until[nth] LOOP
+      DELETE FROM usage_rollups r WHERE r.org_id = p_org AND r.level = nth AND r.start = piece;
+      PERFORM penstock_usage_add_up(p_org, nth, piece, piece + step);
+    END LOOP;
   END LOOP;
-  FOR day IN SELECT DISTINCT date_bin('1 day', h, 'epoch') FROM unnest(p_halves) h WHERE h < p_days_until LOOP
-    DELETE FROM usage_rollups r WHERE r.org_id = p_org AND r.level = 2 AND r.start = day;
-    PERFORM penstock_usage_group_days(p_org, day, day + interval '1 day');
-  END LOOP;
+  SELECT date_bin(penstock_usage_step(weeks), min(h), 'epoch') INTO piece FROM unnest(p_halves) h WHERE h < p_whole_until[weeks];
+  IF piece IS NOT NULL THEN
+    DELETE FROM usage_rollups r WHERE r.org_id = p_org AND r.level = weeks AND r.start >= piece;
+    UPDATE usage_folds f SET whole_until[weeks] = piece WHERE f.org_id = p_org;
+  END IF;
 END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_usage_step(p_level integer)
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT (ARRAY['30 minutes', '4 hours', '1 day', '7 days']::interval[])[p_level]
+$function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_usage_sums(OUT names text, OUT sums text)
  RETURNS record
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  SELECT string_agg(c, ', '), string_agg('sum(' || c || ')', ', ') FROM unnest(penstock_usage_columns()) c
+  SELECT string_agg(c, ', '), string_agg(CASE c WHEN 'latency' THEN 'sum' ELSE 'penstock_sum' END || '(' || c || ')', ', ') FROM unnest(penstock_usage_columns()) c
 $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_webhook_claim(p_claim text, p_busy jsonb, p_limit integer, p_per_webhook integer, p_claim_ms integer, p_first_delay_ms bigint)

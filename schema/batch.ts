@@ -5,13 +5,13 @@ interface Batch<Item> {
   found: Promise<Map<string, Item>>;
 }
 
-/** One of the batches of a call that are open in this turn, by what they read. */
+/** The open batches of a call in this turn, by their read function. */
 const open = new WeakMap<CallContext, Map<object, Batch<unknown>>>();
 
-/** What reads many at once. It is the same for all that share a batch. */
+/** The function that reads many objects at once. All calls with the same function share a batch. */
 export type ReadMany<Item> = (call: CallContext, ids: string[]) => Promise<Map<string, Item>>;
 
-/** One of many: all that one operation asks for in the same turn share one read, so that a page of a list costs one statement. */
+/** Reads one of many objects: all reads of one operation in the same turn share one call, so that a page of a list costs one statement. */
 export async function loadOne<Item>(
   call: CallContext,
   id: string,

@@ -20,11 +20,12 @@ import {
 } from '../src/contract/words.js';
 import type { Scope } from '../src/contract/words.js';
 import { EDIT_OPERATIONS } from '../src/contract/edit-operations.js';
+import { UPLOAD_PURPOSES } from '../src/files/index.js';
 import { WEBHOOK_FORMATS } from '../src/webhooks/index.js';
 import { OPERATION_STATUSES, USAGE_DIMENSIONS, USAGE_INTERVALS } from '../src/usage/usage.types.js';
 
 /** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions 8). */
-function words<Word extends string>(
+export function words<Word extends string>(
   name: string,
   values: readonly Word[],
   description: string,
@@ -38,7 +39,7 @@ function words<Word extends string>(
   return entries;
 }
 
-/** The meanings of words by their rows, as {@link words} takes them. */
+/** The descriptions of words from their rows, in the form for {@link words}. */
 function meaningsOf<Word extends string, Row extends { name: Word }>(
   rows: readonly Row[],
   meaning: (row: Row) => string,
@@ -52,20 +53,20 @@ export const BucketName = words(
   'A quota bucket.',
   meaningsOf(BUCKET_ROWS, ({ description }) => description),
 );
-export const BudgetScope = words('BudgetScope', BUDGET_SCOPES, 'Whose calls a budget counts.', {
+export const BudgetScope = words('BudgetScope', BUDGET_SCOPES, 'The calls that a budget counts.', {
   organization: 'All calls of the organisation.',
   key: 'The calls of a key.',
   endUser: 'The calls for an end user.',
   tag: 'The calls with a tag.',
 });
-export const BudgetUnit = words('BudgetUnit', BUDGET_UNITS, 'What a budget counts.', {
+export const BudgetUnit = words('BudgetUnit', BUDGET_UNITS, 'The quantity that a budget counts.', {
   ...meaningsOf(BUCKET_ROWS, ({ description }) => description),
-  usd: 'What calls cost at their upstreams, in USD.',
+  usd: 'The cost of calls at their upstreams, in USD.',
 });
 export const BudgetPeriod = words(
   'BudgetPeriod',
   BUDGET_PERIODS,
-  'The calendar period that a budget is for, in UTC.',
+  'The calendar period of a budget, in UTC.',
   {
     total: 'It never ends.',
     day: 'A day.',
@@ -76,34 +77,34 @@ export const BudgetPeriod = words(
 export const JobTool = words(
   'JobTool',
   TOOLS,
-  'What a job makes.',
+  "The kind of a job's result.",
   meaningsOf(JOB_KINDS, ({ job }) => job.description),
 );
 export const ResponseStatus = words('ModelResponseStatus', RESPONSE_STATUSES, 'The status of a response.', {
   queued: 'The response waits for a worker.',
   in_progress: 'A model is answering.',
-  completed: 'The response is whole.',
-  incomplete: 'The response was cut: at its most tokens, or by a filter of its maker.',
-  failed: 'The response broke off.',
-  cancelled: 'The response was cancelled, or its reader left.',
+  completed: 'The response is complete.',
+  incomplete: 'The response was cut at its maximum of tokens, or by a filter of its maker.',
+  failed: 'The response failed.',
+  cancelled: 'The response was cancelled, or its reader disconnected.',
 });
 export const OperationStatus = words(
   'OperationStatus',
   OPERATION_STATUSES,
-  'How a metered operation ended.',
+  'The outcome of a metered operation.',
   {
-    succeeded: 'The operation was done.',
-    failed: 'The operation failed. What it delivered until then is charged.',
-    cancelled: 'The caller left, or cancelled it. What it delivered until then is charged.',
+    succeeded: 'The operation succeeded.',
+    failed: 'The operation failed. The part that was delivered before is charged.',
+    cancelled: 'The caller disconnected or cancelled it. The part that was delivered before is charged.',
   },
 );
-export const UsageDimension = words('UsageDimension', USAGE_DIMENSIONS, 'What a usage summary groups by.', {
-  model: 'The model that was asked for.',
+export const UsageDimension = words('UsageDimension', USAGE_DIMENSIONS, 'A dimension of a usage summary.', {
+  model: 'The requested model.',
   provider: 'The provider of the model that answered.',
   key: 'The API key.',
   endUser: 'The end user that calls name.',
   operation: 'The kind of operation.',
-  status: 'How operations ended.',
+  status: 'The outcome of operations.',
   tag: 'A tag. An operation counts once for each of its tags.',
 });
 export const UsageExportFormat = words(
@@ -111,8 +112,8 @@ export const UsageExportFormat = words(
   ['csv', 'jsonl'] as const,
   'The form of an export.',
   {
-    csv: 'Comma-separated values as RFC 4180 has them, with the names of the columns in the first line.',
-    jsonl: 'One JSON object a line.',
+    csv: 'Comma-separated values (RFC 4180), with the names of the columns in the first line.',
+    jsonl: 'One JSON object per line.',
   },
 );
 export const UsageInterval = words('UsageInterval', USAGE_INTERVALS, 'An interval of a usage summary.', {
@@ -124,13 +125,13 @@ export const JobStatus = words('JobStatus', JOB_STATUSES, 'The status of a job.'
   pending: 'The job waits for a worker.',
   processing: 'A worker is processing the job.',
   completed: 'The job is done; `outputData` is set.',
-  failed: 'The job failed; `errorMessage` says why. Nothing was charged.',
+  failed: 'The job failed; `errorMessage` has the reason. Nothing was charged.',
   cancelled: 'The job was cancelled before its end. Nothing was charged.',
 });
 export const ModelType = words(
   'ModelType',
   MODEL_TYPES,
-  'What a model does.',
+  'The type of a model.',
   meaningsOf(KINDS, ({ descriptions }) => descriptions.model),
 );
 export const ModelTier = words(
@@ -152,27 +153,27 @@ export const PlanCode = words('PlanCode', PLAN_CODES, 'A plan.', {
   cli_pro: 'CLI Pro.',
   cli_team: 'CLI Team.',
 });
-/** What each scope opens. */
+/** The descriptions of the scopes. */
 export const SCOPE_MEANINGS: Record<Scope, string> = {
   ...meaningsOf(LIMITED_KINDS, ({ descriptions }) => descriptions.scope),
   usage: 'Quota, usage records and all operations on jobs.',
   jobs: 'Reserved by the contract. Operations on jobs need the scope `usage`.',
   agents: 'Agents, their runs, knowledge and memories.',
   webhooks: 'Webhooks and their deliveries.',
-  tokens: 'Making client tokens for browsers.',
+  tokens: 'Creation of client tokens for browsers.',
 };
-export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.', SCOPE_MEANINGS);
-export const MemberRole = words('PenstockRole', MEMBER_ROLES, 'What a person may do in an organisation.', {
+export const KeyScope = words('KeyScope', SCOPES, 'A right of a key.', SCOPE_MEANINGS);
+export const MemberRole = words('PenstockRole', MEMBER_ROLES, 'The role of a person in an organisation.', {
   owner: 'May do everything.',
   admin: 'May do everything except to change owners.',
   member: 'May use everything, but may not manage keys, webhooks, members or the plan.',
   viewer: 'May only read.',
 });
-export const UsageUpdateKind = words('UsageUpdateKind', USAGE_UPDATE_TYPES, 'What moved a balance.', {
+export const UsageUpdateKind = words('UsageUpdateKind', USAGE_UPDATE_TYPES, 'A change of a balance.', {
   operation: 'A metered operation ended.',
   top_up: 'An operator added units.',
   adjustment: 'An operator set the used amount, or the end of an operation was corrected.',
-  period: 'A period began, or its allowance changed: `opening` says how it stands.',
+  period: 'A period began, or its allowance changed: `opening` has the new balance.',
 });
 export const ImageStyle = words(
   'ImageStyle',
@@ -180,7 +181,7 @@ export const ImageStyle = words(
   'The style of a generated image.',
   {
     vivid: 'Strong colours and contrasts.',
-    natural: 'Like a photograph.',
+    natural: 'Similar to a photograph.',
   },
 );
 export const ImageResponseFormat = words(
@@ -194,7 +195,7 @@ export const VideoMode = words(
   ['text_to_video', 'image_to_video', 'video_to_video'] as const,
   'The source of a generated video.',
   {
-    text_to_video: 'From the prompt alone.',
+    text_to_video: 'Only from the prompt.',
     image_to_video: 'From `sourceImage`.',
     video_to_video: 'From `sourceVideo`.',
   },
@@ -227,7 +228,7 @@ export const MusicMode = words(
   'MusicMode',
   ['text_to_music', 'audio_to_audio'] as const,
   'The source of generated music.',
-  { text_to_music: 'From the prompt alone.', audio_to_audio: 'From `sourceAudio`.' },
+  { text_to_music: 'Only from the prompt.', audio_to_audio: 'From `sourceAudio`.' },
 );
 export const MusicFormat = words(
   'MusicFormat',
@@ -250,19 +251,19 @@ export const WebhookDeliveryStatus = words(
 );
 export const WebhookFormat = words('WebhookFormat', WEBHOOK_FORMATS, 'The body of a delivery.', {
   json: 'The event.',
-  slack: "`{text}`, a sentence on the event, as Slack's incoming webhooks take it.",
+  slack: "`{text}` with a sentence about the event, the form of Slack's incoming webhooks.",
 });
 export const AgentTemplateCategory = words(
   'AgentTemplateCategory',
   TEMPLATE_CATEGORIES,
-  'What a template is for.',
+  'The purpose of a template.',
   {
     research: 'Finding out.',
     content: 'Writing.',
     coding: 'Programs.',
     analysis: 'Data.',
     support: 'Answering customers.',
-    productivity: 'Getting things done.',
+    productivity: 'Planning and organising work.',
   },
 );
 export const AgentRunStatus = words(
@@ -272,8 +273,8 @@ export const AgentRunStatus = words(
   {
     running: 'The run waits for a worker or is being executed.',
     completed: 'The run is done; `output` is set.',
-    failed: 'The run failed; `errorMessage` says why. What it used until then is charged.',
-    cancelled: 'The run was cancelled. What it used until then is charged.',
+    failed: 'The run failed; `errorMessage` has the reason. It is charged for its use until then.',
+    cancelled: 'The run was cancelled. It is charged for its use until then.',
   },
 );
 export const AgentStepType = words(
@@ -281,11 +282,11 @@ export const AgentStepType = words(
   ['thinking', 'tool_call', 'tool_result', 'response', 'error'] as const,
   'The type of a step.',
   {
-    thinking: 'What the model considered, or information that it was given.',
+    thinking: "The model's reasoning, or information that the model got.",
     tool_call: 'The model called a tool.',
     tool_result: 'The result of a tool call.',
     response: 'The answer.',
-    error: 'Why the run failed.',
+    error: 'The error of a failed run.',
   },
 );
 export const KnowledgeStatus = words(
@@ -296,7 +297,7 @@ export const KnowledgeStatus = words(
     pending: 'The file was uploaded and waits to be read.',
     processing: 'The file is being read.',
     completed: 'The file is ready; runs use it.',
-    failed: 'The file could not be read; `errorMessage` says why.',
+    failed: 'The file could not be read; `errorMessage` has the reason.',
   },
 );
 export const EditDirection = words(
@@ -311,44 +312,46 @@ export const EditDirection = words(
     all: 'To all four sides.',
   },
 );
-export const ActorKind = words('ActorKind', ACTOR_KINDS, 'Who changed something.', {
+export const ActorKind = words('ActorKind', ACTOR_KINDS, "The kind of a change's author.", {
   person: 'A person who was signed in, or who used a sign-in link.',
   key: 'An API key.',
-  operator: 'The operator of the installation, at the command line.',
+  operator: 'An operator of the installation, at the command line or signed in.',
   system: 'Penstock itself.',
 });
-export const AuditAction = words('AuditAction', AUDIT_ACTIONS, 'What was done, as the audit log has it.', {
-  organization_created: 'The organisation was made.',
+export const AuditAction = words('AuditAction', AUDIT_ACTIONS, 'The kind of a change in the audit log.', {
+  organization_created: 'The organisation was created.',
   plan_changed: 'The plan was changed.',
   subscription_cancelled: 'The subscription was cancelled at the end of its period.',
   quota_topped_up: 'Units that do not expire were added to a bucket.',
   quota_set: 'The used amount of a bucket was set.',
-  key_created: 'A key was made.',
+  key_created: 'A key was created.',
   key_updated: 'A key was changed.',
-  key_rotated: 'A key got another text.',
+  key_rotated: 'A key got a new secret.',
   key_revoked: 'A key was revoked.',
   member_added: 'A person was added.',
   member_role_changed: 'The role of a member was changed.',
   member_removed: 'A member was removed.',
-  sign_in_link_created: 'A sign-in link was made for a person.',
+  sign_in_link_created: 'A sign-in link was created for a person.',
   password_set: 'A person set a password by a sign-in link.',
   password_changed: 'A person changed their password.',
-  webhook_created: 'A webhook was made.',
+  webhook_created: 'A webhook was created.',
   webhook_updated: 'A webhook was changed.',
   webhook_deleted: 'A webhook was deleted.',
-  webhook_secret_rotated: 'A webhook got another secret.',
+  webhook_secret_rotated: 'A webhook got a new secret.',
   webhook_recovered: 'The failed and missed events of a webhook were sent again.',
   webhook_disabled: 'A webhook was disabled after too many failed attempts.',
-  budget_created: 'A budget was made.',
+  budget_created: 'A budget was created.',
   budget_updated: 'A budget was changed.',
   budget_deleted: 'A budget was deleted.',
-  agent_published: 'An agent was made public.',
-  agent_unpublished: 'A public agent was made private, or deleted.',
+  agent_published: 'An agent became public.',
+  agent_unpublished: 'A public agent became private, or was deleted.',
   documents_published: 'Trusted documents were published.',
   dead_letters_replayed: 'Events that could not be processed were sent again.',
   database_migrated: 'The database was migrated.',
-  topics_created: 'Kafka topics were made.',
-  usage_rebuilt: 'The sums of usage were made anew from the ledger.',
+  topics_created: 'Kafka topics were created.',
+  usage_rebuilt: 'The sums of usage were recalculated from the ledger.',
+  operator_added: 'A person became an operator of the installation.',
+  operator_removed: 'A person is no longer an operator of the installation.',
 });
 export const AgentRunEventType = words(
   'AgentRunEventType',
@@ -356,7 +359,7 @@ export const AgentRunEventType = words(
   'The type of an event of a run.',
   {
     start: 'The run began.',
-    step: 'A step was made: `step`.',
+    step: 'The run has a new step: `step`.',
     done: 'The run is completed.',
     error: 'The run failed or was cancelled.',
   },
@@ -364,37 +367,37 @@ export const AgentRunEventType = words(
 export const ChatFinishReason = words(
   'ChatFinishReason',
   ['stop', 'length', 'tool_calls', 'content_filter'] as const,
-  'Why an answer ended.',
+  "The reason of an answer's end.",
   {
-    stop: 'It is whole.',
-    length: 'It was cut at its most tokens.',
+    stop: 'It is complete.',
+    length: 'It was cut at its maximum of tokens.',
     tool_calls: 'The model called tools, and waits for their results.',
     content_filter: 'A filter of its maker cut it.',
   },
 );
-export const ImageEditOperation = words('ImageEditOperation', EDIT_OPERATIONS, 'What is done to an image.', {
-  inpainting: 'Paints what `prompt` says where the mask is white.',
+export const ImageEditOperation = words('ImageEditOperation', EDIT_OPERATIONS, 'An operation on an image.', {
+  inpainting: 'Paints the subject of `prompt` where the mask is white.',
   outpainting: 'Extends the image to a side: `direction`, `expandPixels`.',
-  backgroundRemoval: 'Cuts the subject out.',
+  backgroundRemoval: 'Cuts out the subject.',
   backgroundReplace: 'Puts another background behind the subject: `newBackground`.',
-  objectRemoval: 'Removes what the mask marks.',
+  objectRemoval: 'Removes the objects that the mask marks.',
   superResolution: 'Enlarges the image: `scale`.',
   faceEnhancement: 'Makes faces clearer.',
   colorization: 'Colours a black-and-white image.',
-  styleTransfer: 'Paints the image anew in the style of `prompt`.',
+  styleTransfer: 'Repaints the image in the style of `prompt`.',
 });
 export const QuotaPlanKind = words(
   'QuotaPlanKind',
   ['free', 'recurring'] as const,
   'Whether a plan is paid for.',
-  { free: 'It costs nothing.', recurring: 'It is paid for by the month.' },
+  { free: 'It costs nothing.', recurring: 'It is paid monthly.' },
 );
 export const UsageState = words(
   'UsageState',
   ['reserved', 'settled', 'released'] as const,
   'The state of a metered operation.',
   {
-    reserved: 'It is under way; its price is held.',
+    reserved: 'It is running; its price is reserved.',
     settled: 'It ended and was charged.',
     released: 'It failed or was cancelled; nothing was charged.',
   },
@@ -402,19 +405,19 @@ export const UsageState = words(
 export const RunAttachmentType = words(
   'RunAttachmentType',
   ['image', 'document'] as const,
-  'What an attachment of a run is.',
+  'The type of an attachment of a run.',
   { image: 'JPEG, PNG or WebP.', document: 'PDF, Markdown, TXT, CSV or DOCX.' },
 );
 export const RunMessageRole = words(
   'RunMessageRole',
   ['user', 'assistant'] as const,
-  'Who wrote an earlier message.',
+  'The author of an earlier message.',
   { user: 'The user.', assistant: 'The agent.' },
 );
 export const EmbeddingEncoding = words(
   'EmbeddingEncoding',
   ['float', 'base64'] as const,
-  'How vectors are written.',
+  'The encoding of vectors.',
   { float: 'A list of numbers.', base64: 'Little-endian float32 in base64.' },
 );
 export const MediaFormat = words(
@@ -430,7 +433,7 @@ export const MediaFormat = words(
     opus: 'Opus in Ogg.',
     aac: 'AAC.',
     flac: 'FLAC.',
-    pcm: 'PCM of 16 bits without a head.',
+    pcm: 'PCM of 16 bits without a header.',
     json: 'Text, segments and duration as data.',
     text: 'The text alone.',
     srt: 'SubRip subtitles.',
@@ -440,11 +443,11 @@ export const MediaFormat = words(
 export const JobMode = words(
   'JobMode',
   ['text_to_video', 'image_to_video', 'video_to_video', 'text_to_music', 'audio_to_audio'] as const,
-  'What a video or a piece of music is made from.',
+  'The source of a video or of a piece of music.',
   {
     text_to_video: 'A video from the prompt alone.',
     image_to_video: 'A video from a picture.',
-    video_to_video: 'A video from another.',
+    video_to_video: 'A video from another video.',
     text_to_music: 'Music from the prompt alone.',
     audio_to_audio: 'Music from a recording.',
   },
@@ -453,3 +456,39 @@ export const JobSort = words('JobSort', ['newest', 'oldest'] as const, 'The orde
   newest: 'The newest first.',
   oldest: 'The oldest first.',
 });
+export const UploadPurpose = words('UploadPurpose', UPLOAD_PURPOSES, 'The purpose of an uploaded file.', {
+  input: 'A value of a field that accepts a file: pictures, sound, videos and documents, as `file:<id>`.',
+  knowledge: 'The knowledge of an agent, by `uploadKnowledgeFile`.',
+});
+export const ChatRole = words(
+  'ChatRole',
+  ['system', 'user', 'assistant', 'tool', 'function', 'developer'],
+  "The role of a message's author.",
+  {
+    system: 'Instructions.',
+    user: 'Who asks.',
+    assistant: 'The model.',
+    tool: 'The result of a tool that the model called.',
+    function: 'The older form of `tool`.',
+    developer: 'Means `system`.',
+  },
+);
+export const ItemOrder = words('ItemOrder', ['asc', 'desc'], 'The order of items.', {
+  asc: 'The oldest first.',
+  desc: 'The latest first.',
+});
+
+const AGENT_AND_OPERATOR = ['agent_run', 'agent_model', 'agent_tool', 'adjustment', 'top_up'] as const;
+export const UsageOperation = words(
+  'UsageOperation',
+  [...MODEL_TYPES, ...AGENT_AND_OPERATOR],
+  'A kind of metered operation.',
+  {
+    ...meaningsOf(KINDS, ({ descriptions }) => descriptions.model),
+    agent_run: 'A run of an agent.',
+    agent_model: "A call of an agent's model.",
+    agent_tool: "A call of an agent's tool.",
+    adjustment: 'An operator set the used amount.',
+    top_up: 'An operator added units.',
+  },
+);

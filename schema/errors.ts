@@ -24,18 +24,18 @@ export function errorExtensions(error: ApiError): ErrorExtensions {
   };
 }
 
-/** Not the contract's name in camelCase; `image_url` stands inside a message's JSON content, which is spelled alike everywhere. */
+/** Names that are not the contract's name in camelCase. `image_url` is inside a message's JSON content, which has one spelling in all APIs. */
 const SPELLINGS: ReadonlyMap<string, string> = new Map([
   ['cursor', 'after'],
   ['image_url', 'image_url'],
 ]);
 
-/** `param` in the request's spelling (decisions 1): services speak the contract's, which REST shows as it is. */
+/** `param` in the request's spelling (decisions 1): services use the contract's spelling, which REST shows unchanged. */
 function argumentOf(param: string): string {
   return SPELLINGS.get(param) ?? camel(param);
 }
 
-/** The ApiError inside a GraphQL error; an unknown fault becomes the 500 that tells nothing; null: graphql-js's own refusal. */
+/** The ApiError inside a GraphQL error; an unknown error becomes a 500 without details; null: an error of graphql-js itself. */
 export function apiErrorOf(error: GraphQLError): ApiError | null {
   const original = error.originalError;
   if (original == null) return null;
@@ -46,8 +46,8 @@ export function apiErrorOf(error: GraphQLError): ApiError | null {
 }
 
 /**
- * An execution or request error as callers see it, on HTTP, WebSocket and Server-Sent Events alike: the contract's code in `extensions`,
- * unknown faults masked. Pass what was masked to a log by `onFault`.
+ * An execution or request error in the form for callers, over HTTP, WebSocket and Server-Sent Events: the contract's code in
+ * `extensions`, unknown errors masked. `onFault` gets the masked error, for the log.
  */
 export function presentError(
   error: GraphQLError,
@@ -70,8 +70,8 @@ const MAX_MESSAGE = 1000;
 const SUGGESTION = ' Did you mean ';
 
 /**
- * A message of graphql-js. It may quote what the caller sent, megabytes of it, and ends with a hint at names of the schema, which strangers shall not
- * learn by guessing. The hint is cut off by its place: a pattern looks at each of a million beginnings that a caller may have sent.
+ * A message of graphql-js. It may quote megabytes of the caller's text, and ends with a hint at names of the schema, which clients without a key must
+ * not learn by guessing. The hint is found by its position, because a regular expression would try each of a million beginnings in the caller's text.
  */
 function readable(message: string): string {
   const hint = message.endsWith('?') ? message.lastIndexOf(SUGGESTION) : -1;

@@ -4,8 +4,8 @@ import type { GraphqlContext } from './context.js';
 import { camelNames, contractNames } from './names.js';
 
 /**
- * One generation of any kind, as its GraphQL type `{job, created, data, model, modelTier, usage}`: the REST body where there is one, else
- * the input in the contract's spelling.
+ * One generation of any kind, as its GraphQL type `{job, created, data, model, modelTier, usage}`: with the REST body if there is one,
+ * else with the input in the contract's spelling.
  * @throws ApiError in the order of decisions 1
  */
 export async function generate<Shown>(

@@ -1,6 +1,6 @@
 import type { GraphQLField } from 'graphql';
 import { Extensions } from 'type-graphql';
-import { notForTokens, requireAccess } from '../src/access/index.js';
+import { forbiddenForTokens, requireAccess } from '../src/access/index.js';
 import type { AccessRequirement } from '../src/access/index.js';
 import { ApiError } from '../src/contract/errors.js';
 import { admitCall, modelFor } from '../src/generation/index.js';
@@ -11,26 +11,28 @@ import type { MemberRole, ModelType, Scope as ScopeName } from '../src/contract/
 import type { GraphqlContext } from './context.js';
 
 /**
- * What a root field demands before its resolver runs. It stands in the field's extensions (`penstock`), once, and holds for REST, GraphQL
- * and WebSocket alike.
+ * The requirements of a root field before its resolver runs. They are in the field's extensions (`penstock`) and apply to REST, GraphQL
+ * and WebSocket.
  */
 export interface FieldGuard {
   /** Null: any valid key. */
   scope: ScopeName | null;
-  /** The kind of generation: its window, where it has one, is taken together with the key's. */
+  /** The kind of generation. A slot of its window, if it has one, is taken together with a slot of the key's window. */
   kind?: ModelType;
-  /** The least role of a signed-in person; default: member where something is changed or charged, else viewer. */
+  /** The minimum role of a signed-in person; default: member if the field changes or charges something, else viewer. */
   role?: MemberRole;
-  /** True where keys are refused: people only. */
+  /** True if only people may use it, not keys. */
   people?: true;
-  /** True where the service makes the one admission statement itself (generations, chat, embeddings). */
+  /** True if only operators of the installation may use it. */
+  operator?: true;
+  /** True if the service itself sends the admission statement (generations, chat, embeddings). */
   admittedByService: boolean;
 }
 
 const closed = new WeakSet<FieldGuard>();
 
 /** Closes a root field to client tokens that are bound to one object; at build time. */
-export function closeToBound(guard: FieldGuard): void {
+export function denyBoundTokens(guard: FieldGuard): void {
   closed.add(guard);
 }
 
@@ -49,9 +51,22 @@ export function People(role: MemberRole): MethodDecorator {
   });
 }
 
+/** Declares a root field for signed-in operators of the installation, whatever their role in the organisation. */
+export function Operators(): MethodDecorator {
+  return Extensions({
+    penstock: {
+      scope: null,
+      role: 'viewer',
+      people: true,
+      operator: true,
+      admittedByService: false,
+    } satisfies FieldGuard,
+  });
+}
+
 /**
  * Declares a root field whose service admits the call: windows, plan, validation and reservation in the order of decisions 1. A kind of
- * generation says its scope and its window itself; an agent's run has neither a window nor a kind.
+ * generation defines its scope and its window; an agent's run has neither a window nor a kind.
  */
 export function Metered(what: ModelType | 'agents'): MethodDecorator {
   const guard: FieldGuard =
@@ -87,7 +102,7 @@ export function requireWebhooks({ principal }: CallContext): void {
 const taking = new WeakMap<CallContext, Promise<void>>();
 
 /**
- * Takes the call's slot of its key's window, once, however many fields ask at the same time.
+ * Takes the call's slot of its key's window, only once for any number of fields.
  * @throws ApiError rate_limited, unauthorized (a key revoked meanwhile)
  */
 export function takeKeySlot(services: Services, call: CallContext): Promise<void> {
@@ -103,7 +118,7 @@ export function takeKeySlot(services: Services, call: CallContext): Promise<void
   return taken;
 }
 
-/** Gives back what {@link takeKeySlot} took, for a call that step 4 then refused after all (decisions 1); once. */
+/** Returns the slot of {@link takeKeySlot}, for a call that step 4 refuses later (decisions 1); once. */
 export async function returnKeySlot({ metering }: Services, call: CallContext): Promise<void> {
   const { keySlotAt: takenAt, principal } = call;
   if (takenAt === undefined) return;
@@ -114,23 +129,24 @@ export async function returnKeySlot({ metering }: Services, call: CallContext): 
 }
 
 /**
- * The guard of a row's field, before REST reads the body. It runs once for a call: the row's own resolver finds in the context that it has
- * passed.
+ * The guard of a row's field, before REST reads the body. It runs once for a call: the context records that it has passed, for the row's
+ * own resolver.
  */
-export function enterEarly(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
+export function guardBeforeBody(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
   const passing = enforce(guard, context);
   context.passed = guard;
   return passing;
 }
 
 /** The guard of a root field, before its resolver. */
-export function enter(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
+export function guardRootField(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
   const { passed } = context;
   const hasPassed =
     passed !== undefined &&
     passed.scope === guard.scope &&
     passed.role === guard.role &&
     passed.people === guard.people &&
+    passed.operator === guard.operator &&
     passed.admittedByService === guard.admittedByService;
   return hasPassed ? undefined : enforce(guard, context);
 }
@@ -139,19 +155,26 @@ export function enter(guard: FieldGuard, context: GraphqlContext): void | Promis
 function enforce(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
   if (guard.scope !== null) requireScope(context.call, guard.scope);
   const { person, userId, token } = context.call.principal;
-  if (token != null && token.bound !== null && closed.has(guard)) throw notForTokens();
-  // Of a key a role demands nothing that its retry could lack.
+  if (token != null && token.bound !== null && closed.has(guard)) throw forbiddenForTokens();
+  // A role requires nothing of a key, so its retry cannot lack it.
   if (guard.people || (guard.role !== undefined && (person ?? token) !== undefined))
     requireScope(context.call, `${guard.people ? 'people' : 'role'}:${guard.role ?? 'viewer'}`);
-  // Their answers depend on who asks: a link that an owner may make, their own address.
+  // Their answers depend on the person, such as a link that only an owner may create.
   if (person !== undefined) requireScope(context.call, `person:${userId}`);
+  if (guard.operator) return requireOperator(context).then(() => takeKeySlot(context.services, context.call));
   if (guard.admittedByService || !context.call.keyWindowOpen) return undefined;
   return takeKeySlot(context.services, context.call);
 }
 
+/** Checked for each call, so that a removed operator is refused immediately. @throws ApiError forbidden */
+async function requireOperator({ call, services }: GraphqlContext): Promise<void> {
+  if (!(await services.operator.operatorRegistry.includes(call.principal)))
+    throw new ApiError('forbidden', 'Only operators may do this');
+}
+
 /**
- * The slots of all windows that a field counts against: the key's, and the endpoint's where it has one; then the plan, where a whole scope needs
- * one, and the tier of the model that a body asks for. (Steps 4 and 5 of decisions 1, for faults that are told before the field runs.)
+ * The slots of all windows that a field counts against: the key's, and the endpoint's if it has one. Then checks the plan, if a whole scope
+ * needs one, and the tier of the model in the body. (Steps 4 and 5 of decisions 1, for errors that are thrown before the field runs.)
  * @throws ApiError rate_limited, plan_required, model_not_allowed, model_tier_not_allowed
  */
 export async function takeFieldSlots(

@@ -7,10 +7,10 @@ export const MAX_ID_LENGTH = 255;
 type Arguments = Record<string, unknown>;
 
 /**
- * An id longer than 255 characters cannot exist. So that it is not sent to the database by each field that refers to it, it is cut here and then
- * answered like every unknown id, in its field's own order of checks. (`_entities` checks its references itself.)
+ * An id longer than 255 characters cannot exist. It is cut here, so that fields do not send it to the database; the cut id is answered like
+ * every unknown id, in its field's own order of checks. (`_entities` checks its references itself.)
  */
-export function cutIds({
+export function truncateIds({
   args,
 }: Pick<GraphQLField<unknown, unknown>, 'args'>): (given: Arguments) => Arguments {
   const names = args.filter(({ type }) => getNamedType(type) === GraphQLID).map(({ name }) => name);
@@ -23,5 +23,5 @@ export function cutIds({
 }
 
 const isTooLong = (id: unknown): boolean => typeof id === 'string' && id.length > MAX_ID_LENGTH;
-/** One more than there may be, and no lone surrogate at its end. */
+/** One character more than the maximum, without a lone surrogate at its end. */
 const cutId = (id: string): string => id.slice(0, MAX_ID_LENGTH + 1).toWellFormed();

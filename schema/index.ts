@@ -1,4 +1,5 @@
 export { asyncApiDocument } from './asyncapi/asyncapi.js';
+export { webhookExamples } from './asyncapi/examples.js';
 export { buildPenstockSchema, printPenstockSchema } from './build.js';
 export { sdlOf } from './federation/subgraph.js';
 export type { ResolverClass, SchemaOptions } from './build.js';
@@ -19,7 +20,7 @@ export type { GraphqlContext } from './context.js';
 export { SCOPE_MEANINGS } from './enums.js';
 export { errorExtensions, presentError } from './errors.js';
 export {
-  enterEarly,
+  guardBeforeBody,
   guardOf,
   Metered,
   requireAgents,
@@ -29,11 +30,11 @@ export {
   takeFieldSlots,
   takeKeySlot,
 } from './guard.js';
-export { AgentRunEvent } from './agent/run.type.js';
+export { AgentRunEvent, AgentRunUpdate } from './agent/run.type.js';
 export { JobTool, UsageExportFormat } from './enums.js';
 export { UsageExportPiece } from './usage/usage-export.type.js';
 export { UsageRecordFilterInput } from './usage/usage.input.js';
-export { JobProgress, JobType } from './job/job.type.js';
+export { JobProgress, JobType, JobUpdate } from './job/job.type.js';
 export { createDocuments } from './documents/index.js';
 export type { DocumentRequest, Documents } from './documents/index.js';
 export { createGraphqlHandler } from './http/handler.js';

@@ -1,7 +1,7 @@
 import { AGENT_TOOLS as TOOLS } from '../src/agents/index.js';
 import { WEBHOOK_EVENT_TYPES } from '../src/webhooks/webhook.types.js';
 
-// JSON Schema keywords for what GraphQL's types do not tell: inputs name them in `@Extensions({ jsonSchema })` for the OpenAPI description.
+// JSON Schema keywords that GraphQL's types cannot express: inputs name them in `@Extensions({ jsonSchema })` for the OpenAPI description.
 
 /** A text that is not blank; files have their limits in bytes. */
 export const nonBlank = (maxLength?: number) => ({
@@ -13,7 +13,7 @@ export const nonBlank = (maxLength?: number) => ({
 /** A model id, `<provider>/<name>`. */
 export const modelId = (example: string) => ({ pattern: '^[^/]+/.+$', examples: [example] });
 
-/** `model_inputs` of the models that take a seed; another model has other names. */
+/** `model_inputs` of models with a seed; other models have other names. */
 export const SEED_INPUTS = {
   type: 'object',
   properties: {
@@ -41,7 +41,7 @@ export const AGENT_TOOLS = {
 /** Event types of contract 6.1. */
 export const EVENT_TYPES = { minItems: 1, items: { type: 'string', enum: [...WEBHOOK_EVENT_TYPES] } };
 
-/** Names and values that a webhook's owner may add; not the sender's own. */
+/** Headers that a webhook's owner may add; Penstock's own headers are excluded. */
 export const CUSTOM_HEADERS = {
   type: 'object',
   maxProperties: 20,

@@ -13,7 +13,7 @@ export function camelNames(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [camel(name), camelNames(item)]));
 }
 
-/** An input object's first level in the contract's spelling, absent fields left out. Values are not touched. */
+/** An input object's first level in the contract's spelling, without absent fields. Values stay unchanged. */
 export function contractNames(input: object): Record<string, unknown> {
   const entries = Object.entries(input).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries.map(([name, value]) => [snake(name), value]));

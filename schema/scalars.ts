@@ -5,7 +5,7 @@ import { WEBHOOK_EVENT_TYPES } from '../src/webhooks/webhook.types.js';
 
 /** Any JSON value. */
 export const Json = GraphQLJSON;
-/** A Date of ours, or its text, needs none of the package's checks, which cost more than a whole row of a list. */
+/** Our own dates and their texts need no checks of the package, which cost more than a whole row of a list. */
 export const DateTime = new GraphQLScalarType<Date, unknown>({
   ...GraphQLDateTimeISO.toConfig(),
   name: 'DateTime',
@@ -18,7 +18,7 @@ export const DateTime = new GraphQLScalarType<Date, unknown>({
 /** An integer of up to 53 bits. */
 export const SafeInt = GraphQLSafeInt;
 
-/** An amount of money in USD. As a text it is exact. */
+/** An amount of money in USD; a string keeps it exact. */
 export const Decimal = new GraphQLScalarType<string, string>({
   name: 'Decimal',
   description: 'A decimal number as a string, exact: `0.0025`.',
@@ -39,7 +39,7 @@ function readAmount(value: unknown): string | number {
 export const BudgetAmount = new GraphQLScalarType<string | number, string | number>({
   name: 'BudgetAmount',
   description:
-    'An amount of a budget: of USD an exact decimal as a string (`"12.50"`), of a bucket a number of its units. As an input, a string or a number.',
+    'An amount of a budget: an exact decimal in USD as a string (`"12.50"`), or a number of units of a bucket. As an input, a string or a number.',
   serialize: readAmount,
   parseValue: readAmount,
   parseLiteral(node) {
@@ -77,12 +77,6 @@ export const ImageUpscale = word(
   ['none', '2x', '4x'],
   'Factor by which each side of an image is multiplied.',
 );
-/** Written as a string or, in a document, as a bare word: callers know it as either. */
-export const ChatRole = word(
-  'ChatRole',
-  ['system', 'user', 'assistant', 'tool', 'function'],
-  "The role of a message's author; `function` is the older form of `tool`.",
-);
 export const VideoResolution = word(
   'VideoResolution',
   ['720p', '1080p', '4k'],
@@ -104,5 +98,3 @@ export const WebhookEventType = word(
   [...WEBHOOK_EVENT_TYPES, 'webhook.test'],
   'The type of an event that webhooks send; `webhook.test` is sent by `testWebhook` alone.',
 );
-/** Written as a string or, in a document, as a bare word. */
-export const ItemOrder = word('ItemOrder', ['asc', 'desc'], 'The oldest first, or the latest.');

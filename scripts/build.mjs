@@ -16,12 +16,26 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { GRAPHIQL_FILES, bundleDashboard, bundleGraphiql, findGraphiql } from './build-pages.mjs';
+import {
+  DASHBOARD_LIST,
+  GRAPHIQL_FILES,
+  bundleDashboard,
+  bundleGraphiql,
+  findGraphiql,
+} from './build-pages.mjs';
 import { sqlModules } from './sql-files.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
-const SOURCE_FOLDERS = ['src', 'schema', 'rest-compat', 'subscriptions', 'migrations', 'dashboard'];
+const SOURCE_FOLDERS = [
+  'src',
+  'schema',
+  'rest-compat',
+  'subscriptions',
+  'migrations',
+  'dashboard',
+  'client/src',
+];
 const GRAPHIQL_FOLDERS = ['graphiql'];
 const SOURCE_FILES = [
   'package-lock.json',
@@ -90,7 +104,7 @@ export async function bundle(entries, folder) {
 
 /** Chunks first, entries last: a process that starts in between finds every file that its entry names. */
 async function publish(folder, entries) {
-  const names = new Set(entries.map((entry) => `${basename(entry, '.ts')}.js`));
+  const names = new Set([DASHBOARD_LIST, ...entries.map((entry) => `${basename(entry, '.ts')}.js`)]);
   const files = (await readdir(folder)).sort((a, b) => Number(names.has(a)) - Number(names.has(b)));
   for (const file of files) await rename(join(folder, file), join(dist, file));
   await removeStale(new Set([...files, ...GRAPHIQL_FILES]));

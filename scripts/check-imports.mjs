@@ -31,6 +31,7 @@ const ENGINE = [
   ['jobs'],
   ['generation'],
   ['agents', 'webhooks'],
+  ['operator'],
   ['http'],
   ['sign-in'],
   ['services'],
@@ -69,9 +70,10 @@ const SANDBOX_MAKERS = /^src\/(sandbox|boot)\//;
 /** What runs in a visitor's browser. */
 const BROWSER = ['src/boot/pages/', 'dashboard/', 'graphiql/'];
 /** All that the dashboard takes of packages: whatever else it took, every visitor would load. */
-const DASHBOARD_PACKAGES = /^(react|react-dom\/client|graphql-ws\/client)$/;
+const DASHBOARD_PACKAGES =
+  /^(react|react-dom\/client|urql|wonka|markdown-to-jsx\/react|get-nonce|@urql\/exchange-graphcache|@penstock\/client(\/react|\/urql)?|@tanstack\/react-(router|table|virtual)|@radix-ui\/react-(dialog|dropdown-menu|tabs|toast))$/;
 /** Types, which nobody loads. */
-const DASHBOARD_TYPES = /^(react|gql\.tada)$/;
+const DASHBOARD_TYPES = /^(react|gql\.tada|urql|@penstock\/client|@tanstack\/react-router)$/;
 /** What everyone may take from the network modules: types, servers, names of statuses, address tests. */
 const HARMLESS =
   /^(createServer|STATUS_CODES|METHODS|IncomingMessage|ServerResponse|Server|isIP|isIPv4|isIPv6|BlockList|SocketAddress)$/;

@@ -8,12 +8,15 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { checkImports } from './check-imports.mjs';
+import { checkClientDocs } from './check-client-docs.mjs';
 import { checkPatterns } from './check-patterns.mjs';
 import { checkContracts } from './contracts.mjs';
 import { checkSubjects } from './check-subjects.mjs';
+import { checkDocuments } from './check-documents.mjs';
 import { checkEntities } from './check-entities.mjs';
 import { checkRawSql } from './check-raw-sql.mjs';
 import { checkReferences } from './check-references.mjs';
+import { checkSchema } from './check-schema.mjs';
 import { checkLicences } from './licences.mjs';
 import { checkMigrations } from './migrations.mjs';
 
@@ -80,8 +83,20 @@ async function checkTracked() {
   return { faults: tracked.map((path) => `${path} is tracked although .gitignore names it`) };
 }
 
+/** No tracked text has the marks that git leaves where a merge stopped. */
+async function checkConflicts() {
+  const marks = '^(<{7}|>{7}|[|]{7})( |$)';
+  const { stdout } = await promisify(execFile)('git', ['grep', '-nIE', marks], { cwd: root }).catch(
+    // Nothing found, or no repository.
+    () => ({ stdout: '' }),
+  );
+  const lines = stdout.split('\n').filter((line) => line !== '');
+  return { faults: lines.map((line) => `${line.split(':', 2).join(':')}: a conflict of a merge is left`) };
+}
+
 const STEPS = [
   ['tracked', checkTracked],
+  ['conflicts', checkConflicts],
   ['subjects', checkSubjects],
   ['format', () => tool('oxfmt', '--check', '.')],
   ['lint', () => tool('oxlint', '--type-aware', '--deny-warnings')],
@@ -95,8 +110,12 @@ const STEPS = [
   ['types', () => tool('tsc', '-p', 'tsconfig.json', '--noEmit')],
   ['page types', () => tool('tsc', '-p', 'dashboard/tsconfig.json', '--noEmit')],
   ['client', () => tool('tsc', '-p', 'client/tsconfig.json', '--noEmit')],
+  ['client docs', checkClientDocs],
+  ['client examples', () => tool('tsc', '-p', 'client/examples', '--noEmit')],
   ['GraphiQL', () => tool('tsc', '-p', 'graphiql/tsconfig.json', '--noEmit')],
+  ['documents', checkDocuments],
   ['contracts', checkContracts],
+  ['schema rules', checkSchema],
   ['licences', checkLicences],
 ];
 

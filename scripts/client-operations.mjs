@@ -143,16 +143,21 @@ export function clientOperations(sdl) {
   const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('_'));
   const enums = types.filter(isEnumType).map(
     (type) =>
-      `export type ${type.name} = ${type
+      `${docOf(type)}export type ${type.name} = ${type
         .getValues()
         .map(({ name }) => `'${name}'`)
         .join(' | ')};`,
   );
   const inputs = types
     .filter(isInputObjectType)
-    .map((type) => `export interface ${type.name} { ${membersOf(Object.values(type.getFields()))} }`);
+    .map(
+      (type) =>
+        `${docOf(type)}export interface ${type.name} { ${membersOf(Object.values(type.getFields()))} }`,
+    );
   const root = (name, kind, type) =>
-    `export const ${name} = {\n${Object.values(type?.getFields() ?? {})
+    `/** The documents of all fields of ${type.name}, with the types of their variables and answers. */\nexport const ${name} = {\n${Object.values(
+      type?.getFields() ?? {},
+    )
       .filter((field) => !field.name.startsWith('_'))
       .map((field) => operation(kind, field))
       .join('\n')}\n} as const;`;
@@ -164,8 +169,8 @@ export function clientOperations(sdl) {
     root('queries', 'query', schema.getQueryType()),
     root('mutations', 'mutation', schema.getMutationType()),
     root('subscriptions', 'subscription', schema.getSubscriptionType()),
-    `export const VALUE_TYPES: readonly string[] = ${JSON.stringify(valueTypes(types))};`,
-    `export const PAGED_FIELDS: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(pagedFields(schema))};`,
+    `/** GraphQL types without an id of their own: caches keep them inside what holds them. */\nexport const VALUE_TYPES: readonly string[] = ${JSON.stringify(valueTypes(types))};`,
+    `/** Fields of Query that answer in pages, with the arguments that tell one list from another. */\nexport const PAGED_FIELDS: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(pagedFields(schema))};`,
     '',
   ].join('\n');
 }

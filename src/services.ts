@@ -13,12 +13,13 @@ import type {
   KnowledgeService,
   MemoryService,
   RunEvents,
+  Toolbox,
 } from './agents/index.js';
 import type { AuditLog } from './audit/index.js';
 import type { Config } from './config/index.js';
 import type { Database } from './database/index.js';
 import type { FileService } from './files/files.types.js';
-import type { Storage } from './files/index.js';
+import type { Storage, UploadService } from './files/index.js';
 import type {
   ChatService,
   EmbeddingService,
@@ -31,6 +32,7 @@ import type { JobEvents, JobService } from './jobs/jobs.types.js';
 import type { Metering } from './metering/metering.types.js';
 import type { BudgetService, StreamLimits } from './metering/index.js';
 import type { ModelCatalogue } from './models/models.types.js';
+import type { OperatorService } from './operator/operator.types.js';
 import type { Bus } from './events/events.types.js';
 import type { UsageEvents } from './usage/stream.types.js';
 import type { Usage } from './usage/usage.types.js';
@@ -42,6 +44,7 @@ export interface Services {
   memories: MemoryService;
   agents: AgentService;
   agentRuns: AgentRunService;
+  agentTools: Pick<Toolbox, 'list'>;
   runEvents: RunEvents;
   webhooks: WebhookService;
   config: Config;
@@ -55,6 +58,7 @@ export interface Services {
   trustedDocuments: TrustedDocuments;
   team: TeamService;
   people: PeopleService;
+  operator: OperatorService;
   authenticator: Authenticator;
   metering: Metering;
   usage: Usage;
@@ -62,6 +66,7 @@ export interface Services {
   budgets: BudgetService;
   streams: StreamLimits;
   files: FileService;
+  uploads: UploadService;
   storage: Storage;
   models: ModelCatalogue;
   jobs: JobService;

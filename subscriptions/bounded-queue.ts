@@ -17,6 +17,10 @@ export class BoundedQueue<T> implements AsyncIterableIterator<T> {
     private readonly onClose: () => void,
   ) {}
 
+  get isEnded(): boolean {
+    return this.#state === 'ended';
+  }
+
   push(item: T): void {
     if (this.#state === 'ended') return;
     const reader = this.#waiting.shift();
@@ -36,7 +40,7 @@ export class BoundedQueue<T> implements AsyncIterableIterator<T> {
   }
 
   /** The next item if there is one; null if it must be awaited. */
-  atHand(): T | null {
+  poll(): T | null {
     return this.#items.shift() ?? null;
   }
 

@@ -36,7 +36,7 @@ export class ChatSubscriptionResolver {
   @Subscription(() => ChatCompletionChunk, {
     subscribe: streamChat,
     description:
-      'Answers a conversation chunk by chunk. Ending the subscription aborts the answer, unless it has an `idempotencyKey`: then it goes on, and the same key joins it again, also when it is done, for one charge.',
+      'Answers a conversation chunk by chunk. Ending the subscription aborts the answer, unless it has an `idempotencyKey`: then it continues, and a subscription with the same key joins it again, also after its end. It is charged once. `cancelResponseByKey` ends it.',
   })
   chatCompletion(
     @Root() source: string | KeyedChunk,
@@ -46,7 +46,7 @@ export class ChatSubscriptionResolver {
     _input: ChatCompletionInput,
     @Arg('idempotencyKey', () => String, {
       nullable: true,
-      description: 'A name of your own for the answer, of at most 255 characters.',
+      description: 'Your own name for the answer, of at most 255 characters.',
     })
     _key?: string | null,
     @Arg('after', () => Int, {

@@ -51,7 +51,7 @@ export class EventCursor<Event extends Sequenced> implements AsyncIterableIterat
   }
 
   /** The next event if it is in memory and no call waits; null if it must be awaited. */
-  atHand(): Event | null {
+  poll(): Event | null {
     return this.#asked.length > 0 || this.#failure ? null : this.#take();
   }
 

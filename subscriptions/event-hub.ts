@@ -44,7 +44,7 @@ export interface EventCarriers {
 /** A further listener to each event: the events of whole organisations. */
 export interface Watcher {
   readonly size: number;
-  wake(id: string, sequence: number): void;
+  wake(orgId: string): void;
   /** Searches for events whose notification was lost. */
   sweep(): Promise<void>;
   end(): void;
@@ -78,11 +78,11 @@ export class EventHub<Scope extends { orgId: string }, Row extends Entity, Event
   async start(): Promise<void> {
     const { hints, bus } = this.carriers;
     this.#unlisten = hints.on(this.source.hint, (payload) => {
-      const [id, sequence] = payload.split(':');
-      if (id) this.#wake(id, Number(sequence));
+      const [id, sequence, orgId] = payload.split(':');
+      if (id) this.#wake(id, Number(sequence), orgId);
     });
     this.#subscription = await bus.subscribe({ topics: [this.source.topic], group: null }, (message) => {
-      this.#wake(message.key, message.event.sequence ?? 0);
+      this.#wake(message.key, message.event.sequence ?? 0, message.event.orgId);
     });
     this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
   }
@@ -169,9 +169,9 @@ export class EventHub<Scope extends { orgId: string }, Row extends Entity, Event
     return cursor;
   }
 
-  #wake(id: string, sequence: number): void {
+  #wake(id: string, sequence: number, orgId: string | undefined): void {
     this.#channels.get(id)?.channel.wake(sequence);
-    for (const watcher of this.#watchers) watcher.wake(id, sequence);
+    if (orgId !== undefined) for (const watcher of this.#watchers) watcher.wake(orgId);
   }
 
   /** A notification can be lost with a connection, so all watched entities are checked again, in one read. */

@@ -4,7 +4,7 @@ export { JobSubscriptionResolver } from './job.resolver.js';
 export { MessageSubscriptionResolver } from './message.resolver.js';
 export { createResponseHub, type ResponseHub } from './response-events.js';
 export { ResponseSubscriptionResolver } from './response.resolver.js';
-export { createRunHub, type RunHub } from './run-events.js';
+export { createRunHub, type RunHub, type RunHubDependencies } from './run-events.js';
 export { AgentRunSubscriptionResolver } from './run.resolver.js';
 export type { OperationEngine, OperationRequest } from './server/operation.types.js';
 export { SharedResults } from './server/shared-results.js';

@@ -1,10 +1,14 @@
 import type { Job, JobEvent, JobEvents, JobService } from '../src/jobs/jobs.types.js';
 import { EventHub, type EventCarriers } from './event-hub.js';
-import { OrganizationEvents, type OrganizationSource } from './organization-events.js';
+import { OrganizationEvents } from './organization-events.js';
+import type { OrganizationEventReader } from '../src/events/index.js';
 
-export interface JobHubDependencies
-  extends EventCarriers, Pick<OrganizationSource<JobEvent>, 'positions' | 'moving' | 'now'> {
+export interface JobHubDependencies extends EventCarriers {
   jobs: Pick<JobService, 'getMany' | 'events'>;
+  /** Positions of many jobs in one read; unknown ids are left out. */
+  positions(ids: string[]): Promise<{ id: string; sequence: number }[]>;
+  /** The events of all jobs of an organisation. */
+  all: OrganizationEventReader<JobEvent>;
 }
 
 /** Live jobs of one process: one job's events, and those of all jobs of an organisation. */
@@ -13,7 +17,7 @@ export interface JobHub
 
 /** Builds the hub; it listens to hints and to the bus until closed. */
 export async function createJobHub(dependencies: JobHubDependencies): Promise<JobHub> {
-  const { jobs, positions, moving, now } = dependencies;
+  const { jobs, positions, all, ...carriers } = dependencies;
   const hub = new EventHub<{ orgId: string }, Job, JobEvent>(
     {
       noun: 'Job',
@@ -25,23 +29,21 @@ export async function createJobHub(dependencies: JobHubDependencies): Promise<Jo
       isFinished: ({ status }) => status === 'completed' || status === 'failed' || status === 'cancelled',
       isLast,
     },
-    dependencies,
+    carriers,
   );
-  const all = new OrganizationEvents<JobEvent>(
-    { positions, moving, now, idOf: ({ job }) => job.id, isLast },
-    hub,
-  );
-  hub.attach(all);
+  const organizations = new OrganizationEvents(all, carriers.logger);
+  hub.attach(organizations);
   await hub.start();
   return {
     get size() {
       return hub.size;
     },
     progress: ({ orgId, jobId, after }) => hub.follow({ orgId }, { id: jobId, after }),
-    updates: ({ orgId, tool, jobId }) =>
-      all.subscribe(
+    updates: ({ orgId, tool, jobId, after }) =>
+      organizations.subscribe(
         orgId,
         ({ job }) => (tool === undefined || tool === job.tool) && (jobId === undefined || jobId === job.id),
+        after,
       ),
     drain: () => hub.drain(),
     close: () => hub.close(),

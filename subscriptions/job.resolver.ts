@@ -1,5 +1,5 @@
 import { Arg, ID, Int, Resolver, Root, Subscription, type SubscribeResolverData } from 'type-graphql';
-import { boundTo, JobProgress, JobTool, Scope, type GraphqlContext } from '../schema/index.js';
+import { boundTo, JobProgress, JobTool, JobUpdate, Scope, type GraphqlContext } from '../schema/index.js';
 import type { JobEvent } from '../src/jobs/jobs.types.js';
 import type { Tool } from '../src/contract/words.js';
 
@@ -12,7 +12,7 @@ function watchJob({ args, context }: Subscribing<{ id: string; after?: number | 
   return services.jobEvents.progress(query);
 }
 
-function watchJobs({ args, context }: Subscribing<{ tool?: Tool | null }>) {
+function watchJobs({ args, context }: Subscribing<{ tool?: Tool | null; after?: string | null }>) {
   const { call, services } = context;
   const tool = args.tool ?? undefined;
   const jobId = boundTo(call, 'job');
@@ -21,6 +21,7 @@ function watchJobs({ args, context }: Subscribing<{ tool?: Tool | null }>) {
     orgId: call.principal.orgId,
     ...own,
     ...(tool === undefined ? {} : { tool }),
+    ...(args.after == null ? {} : { after: args.after }),
   });
 }
 
@@ -46,14 +47,20 @@ export class JobSubscriptionResolver {
   }
 
   @Scope('usage')
-  @Subscription(() => JobProgress, {
+  @Subscription(() => JobUpdate, {
     subscribe: watchJobs,
-    description: 'New events of all jobs of the organisation.',
+    description:
+      'The events of all jobs of the organisation. Without `after` it begins now. With `after` exactly the events after that one are sent, each once, including events from the time without a connection. It does not complete.',
   })
   jobUpdates(
-    @Root() event: JobEvent,
+    @Root() event: JobEvent & { cursor: string },
     @Arg('tool', () => JobTool, { nullable: true, description: 'Only jobs of one kind.' }) _tool?: Tool,
-  ): JobProgress {
-    return event as JobProgress;
+    @Arg('after', () => String, {
+      nullable: true,
+      description: 'The cursor of the last event that you received.',
+    })
+    _after?: string,
+  ): JobUpdate {
+    return event as unknown as JobUpdate;
   }
 }

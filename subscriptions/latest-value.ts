@@ -1,4 +1,4 @@
-/** A subscriber's stream of a value that replaces the one before: what was not read yet is dropped, so that nobody falls behind. */
+/** A subscriber's stream of one changing value. An unread value is replaced by the next one, so that no subscriber falls behind. */
 export class LatestValue<T> implements AsyncIterableIterator<T> {
   /** Marks a stream that its client can resume: a stopping process may end it at any time. */
   readonly resumable = true;
@@ -16,14 +16,14 @@ export class LatestValue<T> implements AsyncIterableIterator<T> {
   }
 
   /** The value if there is a new one; null if it must be awaited. */
-  atHand(): T | null {
+  poll(): T | null {
     const value = this.#latest;
     this.#latest = null;
     return value;
   }
 
   next(): Promise<IteratorResult<T>> {
-    const value = this.atHand();
+    const value = this.poll();
     if (value !== null) return Promise.resolve({ value, done: false });
     if (this.#isDone) return Promise.resolve({ value: undefined, done: true });
     return new Promise((resolve) => this.#waiting.push(resolve));

@@ -28,7 +28,7 @@ export class MessageSubscriptionResolver {
   })
   modelMessageStream(
     @Root() event: string,
-    @Arg('input', () => MessageInput, { description: 'What to answer, and how.' }) _input: MessageInput,
+    @Arg('input', () => MessageInput, { description: 'The request.' }) _input: MessageInput,
   ): MessageEvent {
     return parseMessageEvent(event);
   }

@@ -1,205 +1,238 @@
+import type { Logger } from 'pino';
+import { invalid } from '../src/contract/errors.js';
+import { fromCursor, isVisible, toCursor } from '../src/events/index.js';
+import type {
+  EventPosition,
+  FoundEvents,
+  OrganizationEventReader,
+  TransactionSnapshot,
+} from '../src/events/index.js';
 import { BoundedQueue } from './bounded-queue.js';
-import type { Sequenced } from './event-channel.js';
-import type { EventHub } from './event-hub.js';
-
-/** An entity's position, and its organisation. */
-export interface EntityPosition {
-  id: string;
-  orgId: string;
-  createdAt: Date;
-  sequence: number;
-}
 
 const QUEUE_CAPACITY = 256;
-const REMEMBERED = 4096;
+/** The maximum of organisations in one statement. */
+const SWEPT_TOGETHER = 100;
 
-export interface OrganizationSource<Event> {
-  /** Positions of many entities in one read; unknown ids are left out. */
-  positions(ids: string[]): Promise<EntityPosition[]>;
-  /** Positions of the entities of these organisations that are unfinished or ended a moment ago. */
-  moving(orgIds: string[]): Promise<EntityPosition[]>;
-  /** The database's clock, which sets `createdAt`; this process's clock may differ. */
-  now(): Promise<Date>;
-  /** The id of the entity that an event is of. */
-  idOf(event: Event): string;
-  /** Whether the entity has no event after this one. */
-  isLast(event: Event): boolean;
-}
+/** An event with its cursor, from which its reader can resume. */
+export type WithCursor<Event> = Event & { cursor: string };
 
 interface Subscriber<Event> {
   wants(event: Event): boolean;
-  queue: BoundedQueue<Event>;
+  queue: BoundedQueue<WithCursor<Event>>;
+  /** Whether it shares the common reads; before that it reads the events that it missed. */
+  isJoined: boolean;
+  /** The position before it joined; null if it had none. */
+  had: TransactionSnapshot | null;
 }
 
 interface Watch<Event> {
-  /** When its first subscriber came, by the database's clock. Null until that is known. */
-  since: Date | null;
-  /** The same by `performance.now()`: the database's clock is read later, and an entity may begin in between. */
-  begunAt: number;
-  queues: Set<Subscriber<Event>>;
-  /** Entities that this organisation's subscribers follow now, each with a function that ends the following. */
-  following: Map<string, () => void>;
-  /** Entities that were delivered to their end, oldest first: a late notification must not deliver them again. */
-  finished: Set<string>;
-  /** Each entity's position at the last sweep. */
-  swept: Map<string, number>;
+  /** The common position of its subscribers; null until the first of them has begun. */
+  position: EventPosition | null;
+  /** Counts the moves of the position. */
+  moves: number;
+  subscribers: Set<Subscriber<Event>>;
+  isReading: boolean;
+  /** Notified while it was reading. */
+  isDue: boolean;
 }
 
-/** The events of all entities of watched organisations. Each entity is followed from its first notification to its last event. */
-export class OrganizationEvents<Event extends Sequenced> {
+/** The events of all entities of watched organisations. One read serves all subscribers of an organisation, and each resumes from its cursor. */
+export class OrganizationEvents<Event extends object> {
   readonly #watches = new Map<string, Watch<Event>>();
-  readonly #looking = new Map<string, Promise<void>>();
-  #now: Promise<Date> | null = null;
-  #size = 0;
 
   constructor(
-    private readonly source: OrganizationSource<Event>,
-    private readonly hub: Pick<EventHub<never, never, Event>, 'open' | 'release' | 'logger'>,
+    private readonly reader: OrganizationEventReader<Event>,
+    private readonly logger: Logger,
   ) {}
 
+  /** Subscribers that get live events. */
   get size(): number {
-    return this.#size;
-  }
-
-  /** @param wants which of the organisation's events */
-  subscribe(orgId: string, wants: (event: Event) => boolean): AsyncIterableIterator<Event> {
-    const watch = this.#watches.get(orgId) ?? newWatch<Event>();
-    this.#watches.set(orgId, watch);
-    const entry: Subscriber<Event> = {
-      wants,
-      queue: new BoundedQueue<Event>(QUEUE_CAPACITY, () => {
-        this.#size--;
-        watch.queues.delete(entry);
-        if (watch.queues.size === 0) this.#stop(orgId, watch);
-      }),
-    };
-    watch.queues.add(entry);
-    this.#size++;
-    // If the database is away, the next user reads it again.
-    void this.#begin(watch).catch(() => undefined);
-    return entry.queue;
-  }
-
-  /** Costs one query for an entity that is not followed yet, and nothing while nobody watches. */
-  wake(id: string, sequence: number): void {
-    if (this.#watches.size === 0 || this.#looking.has(id)) return;
-    for (const { following, finished } of this.#watches.values()) {
-      if (following.has(id) || finished.has(id)) return;
-    }
-    const looking = this.#follow(id, sequence)
-      .catch((error: unknown) => {
-        this.hub.logger.warn({ err: error, id }, 'an entity could not be followed');
-      })
-      .finally(() => this.#looking.delete(id));
-    this.#looking.set(id, looking);
+    let size = 0;
+    for (const { subscribers } of this.#watches.values())
+      for (const { isJoined } of subscribers) size += Number(isJoined);
+    return size;
   }
 
   /**
-   * Finds the entities whose notifications were all lost: those that began since the watch did, and those that moved since the last sweep. One
-   * query for all watches.
+   * @param wants selects the organisation's events
+   * @param after the cursor of the last event that the subscriber has; without it the stream begins now
+   * @throws ApiError invalid_request for a cursor that is not from this installation
    */
-  async sweep(): Promise<void> {
-    if (this.#watches.size === 0) return;
-    const watched = [...this.#watches];
-    await Promise.all(watched.map(([, watch]) => this.#begin(watch)));
-    const swept = new Map(watched.map(([orgId]) => [orgId, new Map<string, number>()]));
-    for (const { id, orgId, createdAt, sequence } of await this.source.moving([...swept.keys()])) {
-      const watch = this.#watches.get(orgId);
-      if (!watch?.since) continue;
-      swept.get(orgId)?.set(id, sequence);
-      const known = createdAt >= watch.since ? 0 : (watch.swept.get(id) ?? sequence);
-      if (known < sequence) this.wake(id, known + 1);
+  async subscribe(
+    orgId: string,
+    wants: (event: Event) => boolean,
+    after?: string,
+  ): Promise<AsyncIterableIterator<WithCursor<Event>>> {
+    const from = after === undefined ? null : fromCursor(after);
+    const { watch, subscriber } = this.#open(orgId, wants);
+    try {
+      if (from !== null) return await this.#resume(orgId, from, { watch, subscriber });
+      if (watch.position === null) {
+        const now = await this.reader.now();
+        if (watch.position === null) move(watch, { seen: now, within: null, last: null });
+      }
+      subscriber.isJoined = true;
+      return subscriber.queue;
+    } catch (error) {
+      void subscriber.queue.return();
+      throw error;
     }
-    for (const [orgId, watch] of watched) watch.swept = swept.get(orgId) ?? new Map();
+  }
+
+  /** Reads new events of an organisation; does nothing while it has no subscribers. */
+  wake(orgId: string): void {
+    const watch = this.#watches.get(orgId);
+    if (watch?.position == null) return;
+    watch.isDue = true;
+    if (!watch.isReading) void this.#read(orgId, watch);
+  }
+
+  /** Finds the events whose notifications were lost. */
+  async sweep(): Promise<void> {
+    const idle = [...this.#watches].flatMap(([orgId, watch]) =>
+      watch.position === null || watch.isReading ? [] : [{ orgId, watch, from: watch.position }],
+    );
+    for (let start = 0; start < idle.length; start += SWEPT_TOGETHER) {
+      const requested = idle.slice(start, start + SWEPT_TOGETHER);
+      const found = await this.reader.read(requested);
+      requested.forEach(({ orgId, watch, from }, index) => {
+        // Another read overtook this one.
+        if (watch.position !== from || watch.isReading) return;
+        if (this.#deliver(watch, found[index])) this.wake(orgId);
+      });
+    }
   }
 
   /** Ends every subscriber's stream. */
   end(): void {
-    for (const { queues } of [...this.#watches.values()]) {
-      for (const { queue } of [...queues]) void queue.return();
-    }
+    for (const { subscribers } of [...this.#watches.values()])
+      for (const { queue } of [...subscribers]) void queue.return();
   }
 
-  /** Simultaneous subscribers share one read of the clock. */
-  async #begin(watch: Watch<Event>): Promise<Date> {
-    if (watch.since !== null) return watch.since;
-    this.#now ??= this.source.now().finally(() => {
-      this.#now = null;
-    });
-    const now = await this.#now;
-    return (watch.since ??= new Date(now.getTime() - (performance.now() - watch.begunAt)));
-  }
-
-  async #follow(id: string, sequence: number): Promise<void> {
-    const [entity] = await this.source.positions([id]);
-    const watch = entity && this.#watches.get(entity.orgId);
-    if (!entity || !watch) return;
-    // An entity that began during the watch is delivered from its first event, even if its first notifications were lost.
-    const start = entity.createdAt >= (await this.#begin(watch)) ? 0 : sequence - 1;
-    const channel = this.hub.open(entity, start);
-    // If others opened the channel at a later position, the earlier events are read.
-    const earlier = await channel.missing(start).catch((error: unknown) => {
-      this.hub.release(id);
-      throw error;
-    });
-    // Its subscribers may have left meanwhile, and others come.
-    if (this.#watches.get(entity.orgId) !== watch) {
-      this.hub.release(id);
-      return await this.#follow(id, sequence);
-    }
-    let told = start;
-    const tell = (event: Event): void => {
-      if (event.sequence <= told) return;
-      told = event.sequence;
-      this.#arrived(watch, event);
+  #open(
+    orgId: string,
+    wants: (event: Event) => boolean,
+  ): { watch: Watch<Event>; subscriber: Subscriber<Event> } {
+    const known = this.#watches.get(orgId);
+    const watch = known ?? {
+      position: null,
+      moves: 0,
+      subscribers: new Set(),
+      isReading: false,
+      isDue: false,
     };
-    const unlisten = channel.listen(tell);
-    watch.following.set(id, () => {
-      unlisten();
-      this.hub.release(id);
+    this.#watches.set(orgId, watch);
+    const queue = new BoundedQueue<WithCursor<Event>>(QUEUE_CAPACITY, () => {
+      watch.subscribers.delete(subscriber);
+      if (watch.subscribers.size === 0) this.#watches.delete(orgId);
     });
-    for (const event of earlier) tell(event);
-    for (const event of channel.since(told) ?? []) tell(event);
-    channel.wake();
+    const subscriber: Subscriber<Event> = { wants, queue, isJoined: false, had: null };
+    watch.subscribers.add(subscriber);
+    return { watch, subscriber };
   }
 
-  #arrived(watch: Watch<Event>, event: Event): void {
-    for (const { wants, queue } of [...watch.queues]) {
-      if (wants(event)) queue.push(event);
+  async #read(orgId: string, watch: Watch<Event>): Promise<void> {
+    watch.isReading = true;
+    try {
+      while (watch.isDue && watch.position !== null && watch.subscribers.size > 0) {
+        watch.isDue = false;
+        const [found] = await this.reader.read([{ orgId, from: watch.position }]);
+        if (this.#deliver(watch, found)) watch.isDue = true;
+      }
+    } catch (error) {
+      this.logger.warn({ err: error, orgId }, 'reading events failed; the sweep tries again');
+    } finally {
+      watch.isReading = false;
     }
-    if (!this.source.isLast(event)) return;
-    const id = this.source.idOf(event);
-    remember(watch.finished, id);
-    this.#leave(watch, id);
   }
 
-  #leave(watch: Watch<Event>, id: string): void {
-    watch.following.get(id)?.();
-    watch.following.delete(id);
+  /** @returns whether there may be more */
+  #deliver(watch: Watch<Event>, found: FoundEvents<Event> | undefined): boolean {
+    if (found === undefined) return false;
+    move(watch, found.position);
+    for (const { event, transaction, position } of found.events) {
+      // One object for all subscribers, so that its answer is written once.
+      const reported = { ...event, cursor: toCursor(position) };
+      for (const { isJoined, wants, queue, had } of [...watch.subscribers])
+        if (isJoined && wants(event) && (had === null || !isVisible(had, transaction))) queue.push(reported);
+    }
+    return !found.isWhole;
   }
 
-  #stop(orgId: string, watch: Watch<Event>): void {
-    for (const id of [...watch.following.keys()]) this.#leave(watch, id);
-    if (this.#watches.get(orgId) === watch) this.#watches.delete(orgId);
+  /** Delivers pages of missed events, as fast as the subscriber reads them, and then the live events. */
+  async #resume(
+    orgId: string,
+    from: EventPosition,
+    { watch, subscriber }: { watch: Watch<Event>; subscriber: Subscriber<Event> },
+  ): Promise<AsyncIterableIterator<WithCursor<Event>>> {
+    const { queue, wants } = subscriber;
+    const next = async (position: EventPosition): Promise<FoundEvents<Event>> => {
+      const { moves } = watch;
+      const [found] = await this.reader.read([{ orgId, from: position }]);
+      if (found === undefined) throw new Error('no answer to a read of events');
+      // If the common position has not moved meanwhile, this read has seen everything that the other subscribers got.
+      if (!found.isWhole || watch.moves !== moves) return { ...found, isWhole: false };
+      if (watch.position === null) move(watch, found.position);
+      subscriber.had = found.position.seen;
+      subscriber.isJoined = true;
+      return found;
+    };
+    const first = await next(from);
+    if ([from.seen, ...(from.within === null ? [] : [from.within])].some(({ end }) => end > first.now.end))
+      throw invalid('after is beyond the last event', 'after');
+    return new Resumed(this.#replay(first, { next, queue, wants }), queue);
+  }
+
+  async *#replay(
+    first: FoundEvents<Event>,
+    {
+      next,
+      queue,
+      wants,
+    }: Pick<Subscriber<Event>, 'queue' | 'wants'> & {
+      next(position: EventPosition): Promise<FoundEvents<Event>>;
+    },
+  ): AsyncGenerator<WithCursor<Event>, undefined> {
+    try {
+      for (let found = first; ; found = await next(found.position)) {
+        for (const { event, position } of found.events)
+          if (wants(event)) yield { ...event, cursor: toCursor(position) };
+        if (found.isWhole || queue.isEnded) break;
+      }
+      for (;;) {
+        const item = await queue.next();
+        if (item.done === true) return undefined;
+        yield item.value;
+      }
+    } finally {
+      void queue.return();
+    }
   }
 }
 
-function newWatch<Event>(): Watch<Event> {
-  return {
-    since: null,
-    begunAt: performance.now(),
-    queues: new Set(),
-    following: new Map(),
-    finished: new Set(),
-    swept: new Map(),
-  };
+/** The missed events, then the subscriber's queue. Like the queue, it can be ended while it waits. */
+class Resumed<Event> implements AsyncIterableIterator<Event> {
+  readonly resumable = true;
+
+  constructor(
+    private readonly events: AsyncGenerator<Event, undefined>,
+    private readonly queue: BoundedQueue<Event>,
+  ) {}
+
+  next(): Promise<IteratorResult<Event>> {
+    return this.events.next();
+  }
+
+  return(): Promise<IteratorResult<Event>> {
+    return this.queue.return();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 }
 
-function remember(finished: Set<string>, id: string): void {
-  finished.add(id);
-  if (finished.size <= REMEMBERED) return;
-  for (const oldest of finished) {
-    finished.delete(oldest);
-    return;
-  }
+function move(watch: Pick<Watch<never>, 'position' | 'moves'>, position: EventPosition): void {
+  watch.position = position;
+  watch.moves++;
 }

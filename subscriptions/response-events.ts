@@ -17,7 +17,7 @@ export interface ResponseHubDependencies extends EventCarriers {
 export interface ResponseHub
   extends ResponseEvents, Pick<EventHub<never, never, StoredEvent>, 'size' | 'drain' | 'close'> {}
 
-/** How an event's text begins. */
+/** The beginning of an event's JSON. */
 const LAST = /^\{"type":"response\.(?:completed|incomplete|failed|cancelled)"/;
 
 /** Builds the hub; it listens to hints and to the bus until closed. */
@@ -50,8 +50,7 @@ export async function createResponseHub({
     },
     async follow({ principal, id, after }) {
       const { kind, sequence } = await known(principal, id);
-      if (kind === 'chat' || sequence === 0)
-        throw invalid('Only a response that was made in the background has events', 'id');
+      if (kind === 'chat' || sequence === 0) throw invalid('The events of this response were not kept', 'id');
       return mapped(await hub.follow(principal, { id, after }), ({ text }) => text);
     },
     async followChat({ principal, id, after }) {
@@ -63,7 +62,7 @@ export async function createResponseHub({
   };
 }
 
-/** Null: the end of its response, which is no chunk. @throws ApiError where the chat failed */
+/** Null for the end of its response, which is not a chunk. @throws ApiError if the chat failed */
 function chunkOf({ sequence, text: chunk }: StoredEvent): KeyedChunk | null {
   if (!LAST.test(chunk)) return { sequence, chunk };
   const { response } = JSON.parse(chunk) as {
@@ -74,7 +73,7 @@ function chunkOf({ sequence, text: chunk }: StoredEvent): KeyedChunk | null {
   return null;
 }
 
-/** Events as they are shown, under the same ending. @param shownAs null ends them */
+/** Maps events to their shown form; the end of the stream stays the same. @param shownAs returns null to end it */
 function mapped<Shown>(
   events: AsyncIterableIterator<StoredEvent>,
   shownAs: (event: StoredEvent) => Shown | null,

@@ -17,12 +17,12 @@ type Subscribing = SubscribeResolverData<unknown, { input: ResponseInput }, Grap
 async function streamResponse({ args, context }: Subscribing): Promise<AsyncIterable<string>> {
   const { call, services, body } = context;
   call.dialect ??= 'responses';
-  const asked = body ?? responseBody(args.input);
-  if (asked['background'] === true) {
-    const id = await services.responses.start(call, asked);
+  const requested = body ?? responseBody(args.input);
+  if (requested['background'] === true) {
+    const id = await services.responses.start(call, requested);
     return await services.responseEvents.follow({ principal: call.principal, id, after: 0 });
   }
-  const { events } = await services.responses.stream(call, asked);
+  const { events } = await services.responses.stream(call, requested);
   return events;
 }
 
@@ -47,7 +47,7 @@ export class ResponseSubscriptionResolver {
   })
   responseStream(
     @Root() event: string,
-    @Arg('input', () => ResponseInput, { description: 'What to answer, and how.' }) _input: ResponseInput,
+    @Arg('input', () => ResponseInput, { description: 'The request.' }) _input: ResponseInput,
   ): ResponseEvent {
     return parseResponseEvent(event);
   }

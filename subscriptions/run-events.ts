@@ -1,10 +1,14 @@
 import type { Principal } from '../src/access/access.types.js';
 import type { AgentRun, AgentRunService, RunEvent, RunEvents } from '../src/agents/agents.types.js';
 import type { FileService } from '../src/files/index.js';
+import type { OrganizationEventReader } from '../src/events/index.js';
 import { EventHub, type EventCarriers } from './event-hub.js';
+import { OrganizationEvents } from './organization-events.js';
 
 export interface RunHubDependencies extends EventCarriers {
   runs: Pick<AgentRunService, 'getMany' | 'events' | 'positions'>;
+  /** The events of all runs of an organisation. */
+  all: OrganizationEventReader<RunEvent>;
   /** Replaces files in a step's output and in the model's text by signed URLs, once for all subscribers. */
   sign: FileService['sign'];
 }
@@ -14,7 +18,8 @@ export interface RunHub
   extends RunEvents, Pick<EventHub<never, never, RunEvent>, 'size' | 'drain' | 'close'> {}
 
 /** Builds the hub; it listens to hints and to the bus until closed. */
-export async function createRunHub({ runs, sign, ...carriers }: RunHubDependencies): Promise<RunHub> {
+export async function createRunHub({ runs, all, sign, ...carriers }: RunHubDependencies): Promise<RunHub> {
+  const shown = (event: RunEvent): RunEvent => ({ ...event, data: shownOf(event, sign) });
   const hub = new EventHub<Principal, AgentRun, RunEvent>(
     {
       noun: 'Run',
@@ -22,8 +27,7 @@ export async function createRunHub({ runs, sign, ...carriers }: RunHubDependenci
       topic: 'agents',
       getMany: (principal, ids) => runs.getMany(principal, ids),
       async events({ id, orgId }, after, limit) {
-        const events = await runs.events(orgId, id, after, limit);
-        return events.map((event) => ({ ...event, data: shownOf(event, sign) }));
+        return (await runs.events(orgId, id, after, limit)).map(shown);
       },
       positions: (ids) => runs.positions(ids),
       isFinished: ({ status }) => status !== 'running',
@@ -31,6 +35,18 @@ export async function createRunHub({ runs, sign, ...carriers }: RunHubDependenci
     },
     carriers,
   );
+  const reader: OrganizationEventReader<RunEvent> = {
+    now: () => all.now(),
+    async read(requested) {
+      const found = await all.read(requested);
+      return found.map(({ events, ...rest }) => ({
+        ...rest,
+        events: events.map(({ event, ...place }) => ({ ...place, event: shown(event) })),
+      }));
+    },
+  };
+  const organizations = new OrganizationEvents(reader, carriers.logger);
+  hub.attach(organizations);
   await hub.start();
   return {
     get size() {
@@ -42,6 +58,13 @@ export async function createRunHub({ runs, sign, ...carriers }: RunHubDependenci
         after,
         suits: (run) => agentId === null || run.agentId === agentId,
       }),
+    updates: ({ orgId, agentId, runId, after }) =>
+      organizations.subscribe(
+        orgId,
+        ({ run }) =>
+          (agentId === undefined || run.agentId === agentId) && (runId === undefined || run.id === runId),
+        after,
+      ),
     drain: () => hub.drain(),
     close: () => hub.close(),
   };

@@ -7,10 +7,10 @@ import { EventCursor } from './event-cursor.js';
 import { LatestValue } from './latest-value.js';
 import { WatchedOrganizations } from './watched.js';
 
-/** No settlement sends a notification: it would cost each of them more than the look costs all that are watched. */
+/** The interval of reads. Settlements send no notifications, which would cost each of them more than one read costs all watched organisations. */
 const LOOK_MS = 250;
 const QUOTA_MS = 500;
-/** A reader that is further behind is stalled. It holds only its position: what it has not read stays in the ledger. */
+/** A reader that is further behind is stalled. It holds only its position; unread records stay in the ledger. */
 const MAX_LAG = 10_000;
 
 export interface UsageHubDependencies {
@@ -101,7 +101,7 @@ class Updates {
     return this.#watched.close();
   }
 
-  /** It begins where the ledger ends: what a subscriber lacks of it, it reads page by page. */
+  /** The channel begins at the ledger's end. A subscriber reads older records page by page. */
   #channelOf(orgId: string, last: number): EventChannel<UsageUpdate> {
     this.#watched.add(orgId);
     let channel = this.#channels.get(orgId);
@@ -109,7 +109,7 @@ class Updates {
       const { source, logger } = this.dependencies;
       const read = (from: number, limit: number) => source.updates(orgId, from, limit);
       const failed = (error: unknown) =>
-        logger.warn({ err: error, orgId }, 'reading usage failed; the next look tries again');
+        logger.warn({ err: error, orgId }, 'reading usage failed; the next read tries again');
       channel = new EventChannel(last, read, failed);
       this.#channels.set(orgId, channel);
     }
@@ -120,8 +120,8 @@ class Updates {
 interface Watching {
   reader: LatestValue<QuotaReport>;
   /** By `performance.now()`. */
-  toldAt: number;
-  /** What the quota that it was told last rests on. */
+  lastSentAt: number;
+  /** The state on which the subscriber's last quota is based. */
   state: string | null;
 }
 
@@ -156,10 +156,10 @@ class Quotas {
       others.delete(watching);
       if (this.#watched.remove(orgId)) this.#watching.delete(orgId);
     });
-    const watching: Watching = { reader, toldAt: Number.NEGATIVE_INFINITY, state: null };
+    const watching: Watching = { reader, lastSentAt: Number.NEGATIVE_INFINITY, state: null };
     others.add(watching);
     this.#watched.add(orgId);
-    // If the database is away, the next look tells it.
+    // If the database is away, the next read delivers it.
     this.dependencies.source
       .quotaStates([orgId])
       .then((states) => this.#tell(orgId, states.get(orgId) ?? ''))
@@ -176,11 +176,11 @@ class Quotas {
     return this.#watched.close();
   }
 
-  /** Tells whoever knows another state, and was told nothing for half a second. The quota is read after its state, so that no move is missed. */
+  /** Sends the quota to subscribers that have an older state and got nothing for half a second. The quota is read after its state, so that no change is missed. */
   async #tell(orgId: string, state: string): Promise<void> {
     const now = performance.now();
     const due = [...(this.#watching.get(orgId) ?? [])].filter(
-      (watching) => watching.state !== state && now - watching.toldAt >= QUOTA_MS,
+      (watching) => watching.state !== state && now - watching.lastSentAt >= QUOTA_MS,
     );
     if (due.length === 0) return;
     for (const watching of due) Object.assign(watching, { state, toldAt: now });

@@ -26,7 +26,7 @@ async function* piecesOf({ args, context }: SubscribeResolverData<unknown, Args,
   }
 }
 
-/** Records as a file, piece by piece: REST writes the texts one after the other. */
+/** Records as a file in pieces, which REST writes one after the other. */
 @Resolver()
 export class UsageExportSubscriptionResolver {
   @Scope('usage')
@@ -39,7 +39,7 @@ export class UsageExportSubscriptionResolver {
     @Root() piece: UsageExportPiece,
     @Arg('filter', () => UsageRecordFilterInput, { nullable: true, description: 'Default: all operations.' })
     _filter: UsageRecordFilterInput | null | undefined,
-    @Arg('format', () => UsageExportFormat, { defaultValue: 'csv', description: 'What the text is.' })
+    @Arg('format', () => UsageExportFormat, { defaultValue: 'csv', description: 'The format of the text.' })
     _format: 'csv' | 'jsonl',
   ): UsageExportPiece {
     return piece;

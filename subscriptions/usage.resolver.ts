@@ -20,14 +20,14 @@ function followUsage({ args, context }: Subscribing<{ after?: number | null }>) 
 const followQuota = ({ context: { call, services } }: Subscribing<unknown>) =>
   services.usageEvents.quota(call.principal.orgId);
 
-/** The ledger and the quota as they move (beyond 13.7): the hub's, shared by all subscribers of a process. */
+/** Live records of the ledger and the live quota (beyond 13.7), from the hub that all subscribers of a process share. */
 @Resolver()
 export class UsageSubscriptionResolver {
   @Scope('usage')
   @Subscription(() => UsageUpdateType, {
     subscribe: followUsage,
     description:
-      "The organisation's ledger as it grows, without a gap. Without `after` the first item is the last record that there is. With `after` exactly the records after that one are sent (0: all that are kept). It does not complete.",
+      "New records of the organisation's ledger, without gaps. Without `after` the first item is the latest record. With `after` exactly the records after that one are sent (0: all stored records). It does not complete.",
   })
   usageUpdates(
     @Root() update: UsageUpdate,
@@ -43,7 +43,7 @@ export class UsageSubscriptionResolver {
   @Scope('usage')
   @Subscription(() => Quota, {
     subscribe: followQuota,
-    description: 'The quota: at once, and then whenever it has moved, at most twice a second.',
+    description: 'The quota: immediately, and then after each change, at most twice a second.',
   })
   quotaUpdates(@Root() report: QuotaReport): Quota {
     return report as Quota;

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 
 export interface WatchedOptions {
-  /** Between two looks. */
+  /** The interval of reads, in milliseconds. */
   everyMs: number;
-  /** Looks at all of them, in one statement. */
+  /** Reads all watched organisations in one statement. */
   look(orgIds: string[]): Promise<void>;
   logger: Logger;
 }
 
-/** Organisations that somebody watches: one statement looks at all of them, again and again, and none where nobody watches. */
+/** Organisations with subscribers. One statement reads all of them at an interval; without subscribers there is no statement. */
 export class WatchedOrganizations {
   readonly #orgIds = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
@@ -21,7 +21,7 @@ export class WatchedOrganizations {
     this.#timer ??= setInterval(() => void this.#look(), this.options.everyMs).unref();
   }
 
-  /** @returns whether nobody watches the organisation any more */
+  /** @returns whether the organisation has no subscribers any more */
   remove(orgId: string): boolean {
     const left = (this.#orgIds.get(orgId) ?? 0) - 1;
     if (left > 0) this.#orgIds.set(orgId, left);
@@ -40,12 +40,15 @@ export class WatchedOrganizations {
     this.#timer = null;
   }
 
-  /** A look that takes longer than its interval is not joined by another. */
+  /** If a read takes longer than its interval, no second read starts. */
   #look(): Promise<void> {
     this.#looking ??= this.options
       .look([...this.#orgIds.keys()])
       .catch((error: unknown) =>
-        this.options.logger.warn({ err: error }, 'watching organisations failed; the next look tries again'),
+        this.options.logger.warn(
+          { err: error },
+          'reading watched organisations failed; the next read tries again',
+        ),
       )
       .finally(() => (this.#looking = null));
     return this.#looking;

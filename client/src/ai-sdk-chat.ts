@@ -94,7 +94,7 @@ function contentOf({
   ];
 }
 
-/** The parts of a stream, from its chunks. */
+/** Converts the chunks of a stream to the AI SDK's stream parts. */
 class Parts {
   private open: 'text' | 'reasoning' | null = null;
   private blocks = 0;
@@ -172,7 +172,7 @@ async function* partsOf(response: Response, url: string): AsyncGenerator<Languag
   yield* parts.end();
 }
 
-/** Chat as the AI SDK asks for it. */
+/** Makes a chat model with the interface that the AI SDK expects. */
 export function chatModel(endpoint: Endpoint, modelId: string): LanguageModelV4 {
   const ask = (options: LanguageModelV4CallOptions, more: object) =>
     send(endpoint, '/chat/completions', {

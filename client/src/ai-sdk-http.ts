@@ -1,6 +1,6 @@
-/** Requests of the AI SDK's models to `/v1`. */
+/** The server and the key that the AI SDK's models use for their requests to `/v1`. */
 export interface Endpoint {
-  /** Of the server, without a path. */
+  /** The address of the server, without a path. */
   url: string;
   key: string;
 }
@@ -11,10 +11,10 @@ export interface Call {
   headers?: Record<string, string | undefined> | undefined;
 }
 
-/** The marks by which the AI SDK knows its own errors, whichever copy of it made them. */
+/** The AI SDK recognises its own errors by these marks, even if they come from another copy of the package. */
 const MARKS = ['vercel.ai.error', 'vercel.ai.error.AI_APICallError'].map((name) => Symbol.for(name));
 
-/** A refusal of the server as the AI SDK has it: it is repeated where that may help, and its message is the server's. */
+/** A refusal of the server, in the AI SDK's form. The SDK repeats the call where that may help. The message is the server's. */
 export class ApiCallError extends Error {
   override readonly name = 'AI_APICallError';
   readonly isRetryable: boolean;
@@ -43,12 +43,12 @@ function messageOf(text: string, status: number): string {
     const said = typeof error === 'object' ? error.message : error;
     if (typeof said === 'string' && said !== '') return said;
   } catch {
-    // No JSON: a proxy answered.
+    // The body is not JSON, so the answer comes from a proxy.
   }
   return `The server answered ${status}`;
 }
 
-/** @throws ApiCallError for what is no success */
+/** Sends one request. @throws ApiCallError if the status is not a success */
 export async function send({ url, key }: Endpoint, path: string, call: Call): Promise<Response> {
   const address = `${url.replace(/\/+$/, '')}/v1${path}`;
   const isForm = call.body instanceof FormData;
@@ -79,7 +79,7 @@ export async function send({ url, key }: Endpoint, path: string, call: Call): Pr
 
 export const headersOf = (response: Response): Record<string, string> => Object.fromEntries(response.headers);
 
-/** The data of an event stream's events, until `[DONE]`. */
+/** Yields the data of each event of an event stream, until `[DONE]`. */
 export async function* eventsOf(response: Response): AsyncGenerator<string> {
   if (response.body === null) return;
   let text = '';

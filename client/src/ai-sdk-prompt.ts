@@ -7,7 +7,7 @@ import type {
 
 type Fields = Record<string, unknown>;
 
-/** Bytes as base64, in portions that a call can take as arguments. */
+/** Encodes bytes as base64. It works in portions because a function call takes a limited number of arguments. */
 export function base64Of(data: Uint8Array | string): string {
   if (typeof data === 'string') return data;
   let text = '';
@@ -102,7 +102,7 @@ function toolsOf({ tools, toolChoice }: LanguageModelV4CallOptions): Fields {
   return { tools: functions, ...(choice === undefined ? {} : { tool_choice: choice }) };
 }
 
-/** The body of a chat completion. Fields of `providerOptions.penstock` are sent as they are. */
+/** The body of a chat completion. The fields of `providerOptions.penstock` are sent unchanged. */
 export function bodyOf(modelId: string, options: LanguageModelV4CallOptions): Fields {
   const { reasoning } = options;
   const given: Fields = {

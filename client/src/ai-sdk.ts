@@ -9,18 +9,29 @@ import { chatModel } from './ai-sdk-chat.js';
 import { headersOf, send } from './ai-sdk-http.js';
 import type { Endpoint } from './ai-sdk-http.js';
 
-/** Penstock for the AI SDK: `generateText({ model: penstock('sandbox/chat-basic'), … })`. */
+/**
+ * Penstock as a provider for the AI SDK: `generateText({ model: penstock('sandbox/chat-basic'), … })`. A failed call throws the SDK's errors, with
+ * the server's message and status. If a call is aborted, the upstream's work is aborted too. Pass options of the server that the SDK does not know in
+ * `providerOptions.penstock`.
+ */
 export interface PenstockProvider {
+  /** The same as `languageModel`. */
   (modelId: string): LanguageModelV4;
+  /** The version of the SDK's interface for providers. */
   readonly specificationVersion: 'v4';
+  /** A model of POST /v1/chat/completions. It answers whole or streamed, with tools and structured output. */
   languageModel(modelId: string): LanguageModelV4;
+  /** A model of POST /v1/embeddings. A call takes at most 2,048 values. */
   embeddingModel(modelId: string): EmbeddingModelV4;
+  /** A model of POST /v1/images/generations. It returns images as bytes, at most four for each call. */
   imageModel(modelId: string): ImageModelV4;
+  /** A model of POST /v1/audio/speech. It returns sound as bytes. */
   speechModel(modelId: string): SpeechModelV4;
+  /** A model of POST /v1/audio/transcriptions. It returns the text with its segments. */
   transcriptionModel(modelId: string): TranscriptionModelV4;
 }
 
-/** @param options the server's address, and a key: for servers only */
+/** Makes a provider. @param options the server's address and a key; use it on servers only */
 export function createPenstockProvider(options: { url: string; key: string }): PenstockProvider {
   const languageModel = (modelId: string) => chatModel(options, modelId);
   return Object.assign((modelId: string) => languageModel(modelId), {

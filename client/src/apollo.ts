@@ -4,9 +4,10 @@ interface Page {
   nodes?: readonly unknown[];
 }
 
-/** Pages of one list come together; a list that is asked for from its beginning is read anew. */
+/** Merges the pages of one list. A list that is requested from its beginning replaces the cached one. */
 const paged = (keyArgs: readonly string[]) => ({
-  keyArgs: [...keyArgs],
+  // Pages that are read backwards are separate lists.
+  keyArgs: [...keyArgs, 'before', 'last'],
   merge(known: Page | undefined, next: Page, { args }: { args: Record<string, unknown> | null }): Page {
     if (args?.['after'] == null || known?.nodes === undefined || next.nodes === undefined) return next;
     return { ...next, nodes: [...known.nodes, ...next.nodes] };
@@ -14,8 +15,8 @@ const paged = (keyArgs: readonly string[]) => ({
 });
 
 /**
- * For Apollo Client: `new InMemoryCache({ typePolicies })`. Objects with an id are kept once, so that a live job changes wherever it is shown;
- * lists in pages grow by `fetchMore({ variables: { after } })`.
+ * Cache policies for Apollo Client: `new InMemoryCache({ typePolicies })`. An object with an id is stored once, so that a live job changes wherever
+ * it is shown. Paged lists grow with `fetchMore({ variables: { after } })`.
  */
 export const typePolicies = {
   ...Object.fromEntries(VALUE_TYPES.map((name) => [name, { keyFields: false as const }])),

@@ -17,4 +17,6 @@ export type {
 export type * from './operations.generated.js';
 export { mutations, queries, subscriptions } from './operations.generated.js';
 export type { Operation } from './operation.js';
-export type { RequestOptions, TransportOptions } from './transport.js';
+export { randomKey } from './random.js';
+export type { Following, RequestOptions, TransportOptions } from './transport.js';
+export type { Upload, UploadedFile, UploadOptions } from './upload.js';

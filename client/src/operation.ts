@@ -1,9 +1,10 @@
 /** A document with the types of its variables and its answer. */
 export interface Operation<Variables, Answer> {
-  /** Of its root field. */
+  /** The name of its root field. */
   readonly name: string;
+  /** The document. */
   readonly text: string;
-  /** Never there: it carries the types. */
+  /** Never set at run time: it carries the types. */
   readonly types?: (variables: Variables) => Answer;
 }
 

@@ -2,58 +2,65 @@ import { createClient } from 'graphql-ws';
 import type { Client } from 'graphql-ws';
 import { createCredentials } from './credentials.js';
 import type { CredentialOptions, Credentials } from './credentials.js';
-import { connectionLost, PenstockError, refusal, toFault } from './fault.js';
+import { connectionLost, httpFault, PenstockError, refusal, toFault } from './fault.js';
+import { pause } from './pause.js';
+import { randomKey } from './random.js';
 
+/** The address of the server, the credential, and options of the connection. */
 export interface TransportOptions extends CredentialOptions {
   /** The address of the server, such as `https://penstock.example.com`. */
   url: string;
-  /** Of the WebSocket that live calls share. Default: the platform's. */
+  /** The class of the WebSocket that live calls share. Default: the platform's. */
   webSocketImpl?: unknown;
+  /** Called with each error that ends a call or a live view, in addition to the caller: for example to show the sign-in page again. */
+  onError?: (error: PenstockError) => void;
 }
 
+/** Options of one call. */
 export interface RequestOptions {
-  /** Repeating a call with the same key does not repeat its work. Default for mutations: a new one, so that a lost answer can be asked for again. */
+  /**
+   * If a call is repeated with the same key, its work is not repeated. Default for mutations: a new key, so that the client can ask again for a lost
+   * answer.
+   */
   idempotencyKey?: string;
+  /** Stops waiting for the answer. The work that the server began continues. */
   signal?: AbortSignal;
 }
 
-/** One subscription. `variables` is read anew each time that the connection is taken up again: it holds where to go on. */
+/** One subscription. `variables` is called each time that the connection is restored, because its result says where to continue. */
 export interface Following<Result> {
+  /** The document of the subscription. */
   query: string;
+  /** Called each time that the subscription is opened. @returns its variables */
   variables(): Record<string, unknown>;
+  /** Called with the `data` of each event. */
   next(result: Result): void;
-  /** It is over: completed, or failed for good. */
+  /** Called when the subscription has completed, or failed with an error that retries cannot solve. */
   end(error: PenstockError | null): void;
-  /** Called when the subscription stands, also after each loss. */
+  /** Called when the subscription is established, also after each lost connection. */
   opened?(): void;
+  /** Returns true if nobody waits for the subscription any more. Then `onError` is not called when it ends. */
+  isLeft?(): boolean;
 }
 
-/** Requests over HTTP and subscriptions over one WebSocket, which goes on through losses and restarts. */
+/** Sends requests over HTTP and subscriptions over one WebSocket, which is opened again after lost connections and restarts. */
 export interface Transport {
   request<Result>(query: string, variables: object, options?: RequestOptions): Promise<Result>;
-  /** @returns what ends it */
+  /** @returns a function that ends it */
   follow<Result>(following: Following<Result>): () => void;
   /** @returns the response to a request to an address of the server */
   fetch(path: string, init: RequestInit): Promise<Response>;
   close(): void;
 }
 
-const FIRST_WAIT_MS = 300;
-const LONGEST_WAIT_MS = 15_000;
-/** A server that has not answered a ping for so long is away: a sleeping computer notices its lost connection at once. */
+/** A server that does not answer a ping within this time counts as away. So a computer that wakes up notices its lost connection at once. */
 const PING_MS = 10_000;
 const PONG_MS = 5000;
 const MOST_RETRIES = 5;
+/** After this many refused new tokens in a row, the reason is not the age of the token. */
+const MOST_TOKENS = 3;
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Longer each time up to a bound, and not all clients at once: a server that restarts is not overrun. */
-function pause(tries: number, { retryAfter }: PenstockError): Promise<void> {
-  const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 10));
-  return sleep(Math.max((retryAfter ?? 0) * 1000, most * (0.5 + Math.random() / 2)));
-}
-
-/** A WebSocket client that pings its server, so that a loss without a word is noticed. */
+/** Makes a WebSocket client that pings its server, so that it notices a connection that was lost silently. */
 function openSocket(
   url: string,
   { credentials, webSocketImpl }: { credentials: Credentials; webSocketImpl: unknown },
@@ -65,7 +72,7 @@ function openSocket(
     webSocketImpl,
     retryAttempts: 0,
     keepAlive: PING_MS,
-    connectionParams: async () => ({ authorization: `Bearer ${await credentials.get()}` }),
+    connectionParams: async () => credentials.connection(await credentials.get()),
     on: {
       opened: (opened) => (socket = opened as WebSocket),
       ping(isReceived) {
@@ -78,37 +85,32 @@ function openSocket(
   });
 }
 
-export function createTransport({ url, webSocketImpl, ...given }: TransportOptions): Transport {
+export function createTransport({ url, webSocketImpl, onError, ...given }: TransportOptions): Transport {
   const base = url.replace(/\/+$/, '');
   const credentials = createCredentials(given);
   const socket: Client = openSocket(`${base}/graphql`.replace(/^http/, 'ws'), { credentials, webSocketImpl });
 
   async function authorized(path: string, init: RequestInit): Promise<Response> {
-    for (;;) {
+    for (let tokens = 1; ; tokens++) {
       const text = await credentials.get();
       const headers = new Headers(init.headers);
-      headers.set('authorization', `Bearer ${text}`);
+      for (const [name, value] of Object.entries(credentials.headers(text))) headers.set(name, value);
       const response = await fetch(base + path, { ...init, headers }).catch((error: unknown) => {
         if (init.signal?.aborted === true) throw error;
         throw connectionLost();
       });
-      if (response.status !== 401 || !credentials.refused(text)) return response;
+      if (response.status !== 401 || !credentials.refused(text) || tokens === MOST_TOKENS) return response;
     }
   }
 
   async function once<Result>(body: string, options: RequestOptions): Promise<Result> {
     const { idempotencyKey, signal } = options;
-    const headers: Record<string, string> = {
-      accept: 'application/json',
-      'content-type': 'application/json',
+    const headers = {
+      ...{ accept: 'application/json', 'content-type': 'application/json' },
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     };
-    if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
-    const response = await authorized('/graphql', {
-      method: 'POST',
-      headers,
-      body,
-      ...(signal && { signal }),
-    });
+    const init = { method: 'POST', headers, body, ...(signal && { signal }) };
+    const response = await authorized('/graphql', init);
     const answer = await response.json().catch(() => null);
     return resultOf<Result>(answer, response);
   }
@@ -116,39 +118,40 @@ export function createTransport({ url, webSocketImpl, ...given }: TransportOptio
   return {
     fetch: authorized,
     async request<Result>(query: string, variables: object, options: RequestOptions = {}) {
-      const isMutation = query.startsWith('mutation');
-      const idempotencyKey = options.idempotencyKey ?? (isMutation ? crypto.randomUUID() : undefined);
+      const isMutation = query.trimStart().startsWith('mutation');
+      const idempotencyKey = options.idempotencyKey ?? (isMutation ? randomKey() : undefined);
       const keyed = idempotencyKey === undefined ? options : { ...options, idempotencyKey };
       const body = JSON.stringify({ query, variables });
       for (let tries = 0; ; tries++) {
         try {
           return await once<Result>(body, keyed);
         } catch (error) {
-          const isWorthIt = error instanceof PenstockError && isAway(error) && tries < MOST_RETRIES;
-          if (!isWorthIt || options.signal?.aborted === true) throw error;
+          // A refusal because of too many calls is passed on to the caller.
+          const isWorthIt = error instanceof PenstockError && error.isAway && tries < MOST_RETRIES;
+          if (!isWorthIt || options.signal?.aborted === true) {
+            if (error instanceof PenstockError) onError?.(error);
+            throw error;
+          }
           await pause(tries, error);
         }
       }
     },
-    follow: (following) => follow(following, { socket, credentials }),
+    follow(following) {
+      const end = (error: PenstockError | null): void => {
+        if (error !== null && following.isLeft?.() !== true) onError?.(error);
+        following.end(error);
+      };
+      return follow({ ...following, end }, { socket, credentials });
+    },
     close: () => void socket.dispose(),
   };
 }
 
-/** The server is away, starts or stops. A refusal for too many calls is the caller's to see. */
-const isAway = ({ status }: PenstockError): boolean => status === 0 || status === 503;
-
 function resultOf<Result>(answer: unknown, response: Response): Result {
-  const { data, errors, error, code, retryAfter } = (answer ?? {}) as Record<string, unknown>;
+  const { data, errors } = (answer ?? {}) as Record<string, unknown>;
   if (Array.isArray(errors) && errors.length > 0) throw refusal(errors, response.status);
   if (data != null) return data as Result;
-  const message = typeof error === 'string' ? error : `The server answered ${response.status}`;
-  const seconds = Number(retryAfter ?? response.headers.get('retry-after') ?? Number.NaN);
-  throw new PenstockError(message, {
-    code: typeof code === 'string' ? code : 'server_error',
-    status: response.status === 200 ? 500 : response.status,
-    ...(Number.isNaN(seconds) ? {} : { retryAfter: seconds }),
-  });
+  throw httpFault(answer, response);
 }
 
 interface Wire {
@@ -156,11 +159,12 @@ interface Wire {
   credentials: Credentials;
 }
 
-/** Opens a subscription again and again until it completes, fails for good, or is ended. */
+/** Opens a subscription again after each lost connection, until it completes, fails for good, or is ended. */
 function follow<Result>(following: Following<Result>, { socket, credentials }: Wire): () => void {
   let isEnded = false;
   let stop: () => void = () => undefined;
   let tries = 0;
+  let tokens = 0;
 
   const opening = () =>
     new Promise<void>((resolve, reject) => {
@@ -171,6 +175,7 @@ function follow<Result>(following: Following<Result>, { socket, credentials }: W
           next({ data, errors }) {
             if (isEnded) return;
             tries = 0;
+            tokens = 0;
             if (errors !== undefined && errors.length > 0) reject(refusal(errors, 0));
             else if (data != null) following.next(data);
           },
@@ -193,9 +198,9 @@ function follow<Result>(following: Following<Result>, { socket, credentials }: W
         const fault = toFault(thrown);
         stop();
         if (isEnded) return;
-        const isRenewed = fault.status === 401 && credentials.refused(text);
+        const isRenewed = fault.status === 401 && credentials.refused(text) && ++tokens <= MOST_TOKENS;
         if (!isRenewed && !fault.isTemporary) return following.end(fault);
-        if (!isRenewed) await pause(tries++, fault);
+        if (!isRenewed || tokens > 1) await pause(tries++, fault);
       }
     }
   };

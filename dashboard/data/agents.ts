@@ -1,17 +1,17 @@
-import { useState } from 'react';
-import { toFault, type Fault } from './fault.js';
 import { graphql, type ResultOf } from './graphql.js';
-import { useFollow, useQuery } from './hooks.js';
+import { textIn, wordIn } from './search.js';
 
 const AGENT = graphql(`
   fragment AgentRow on Agent {
     id
     name
     description
+    icon
     systemPrompt
-    model: modelId
+    modelId
     tools
     temperature
+    maxTokens
     maxIterations
     memoryEnabled
     isTemplate
@@ -55,17 +55,21 @@ export const CREATE_AGENT = graphql(`
   }
 `);
 
-export const UPDATE_AGENT = graphql(`
-  mutation UpdateAgent($id: ID!, $input: UpdateAgentInput!) {
-    updateAgent(id: $id, input: $input) {
-      id
+/** The cache keeps the answer, so that every view shows the change. */
+export const UPDATE_AGENT = graphql(
+  `
+    mutation UpdateAgent($id: ID!, $input: UpdateAgentInput!) {
+      updateAgent(id: $id, input: $input) {
+        ...AgentRow
+      }
     }
-  }
-`);
+  `,
+  [AGENT],
+);
 
 export const DUPLICATE_AGENT = graphql(`
-  mutation DuplicateAgent($id: ID!) {
-    duplicateAgent(id: $id) {
+  mutation DuplicateAgent($id: ID!, $input: DuplicateAgentInput) {
+    duplicateAgent(id: $id, input: $input) {
       id
     }
   }
@@ -79,136 +83,35 @@ export const DELETE_AGENT = graphql(`
   }
 `);
 
-export const RUN_AGENT = graphql(`
-  mutation RunAgent($id: ID!, $input: RunAgentInput!) {
-    runAgent(id: $id, input: $input) {
+export const AGENT_TOOLS = graphql(`
+  query AgentTools {
+    agentTools {
       id
+      description
+      credits
+      server
     }
   }
 `);
 
-export const CANCEL_RUN = graphql(`
-  mutation CancelAgentRun($id: ID!) {
-    cancelAgentRun(id: $id) {
-      id
-      status
-    }
-  }
-`);
-
-export const AGENT_RUNS = graphql(`
-  query AgentRuns($agentId: ID!, $first: Int, $after: String) {
-    agentRuns(agentId: $agentId, first: $first, after: $after) {
-      nodes {
-        id
-        status
-        input
-        totalSteps
-        creditsUsed
-        durationMs
-        createdAt
-      }
-      nextCursor
-    }
-  }
-`);
-
-const RUN = graphql(`
-  fragment RunFields on AgentRun {
-    id
-    agentId
-    sessionId
-    status
-    input
-    output
-    errorMessage
-    totalSteps
-    tokensUsed
-    creditsUsed
-    durationMs
-    createdAt
-  }
-`);
-
-const STEP = graphql(`
-  fragment StepFields on AgentStep {
-    stepNumber
-    stepType
-    content
-    toolName
-    toolInput
-    toolOutput
-  }
-`);
-
-const AGENT_RUN = graphql(
-  `
-    query AgentRun($id: ID!) {
-      agentRun(id: $id) {
-        ...RunFields
-        steps {
-          ...StepFields
-        }
-      }
-    }
-  `,
-  [RUN, STEP],
-);
-
-const RUN_STEPS = graphql(
-  `
-    subscription AgentRunSteps($runId: ID!) {
-      agentRunSteps(runId: $runId, after: 0) {
-        step {
-          ...StepFields
-        }
-        run {
-          ...RunFields
-        }
-      }
-    }
-  `,
-  [RUN, STEP],
-);
-
-/** An agent. */
+/** An agent, with the fields that its view shows. */
 export type Agent = ResultOf<typeof ONE_AGENT>['agent'];
-/** A run as lists show it. */
-export type RunRow = ResultOf<typeof AGENT_RUNS>['agentRuns']['nodes'][number];
-/** A run. */
-export type Run = ResultOf<typeof RUN_STEPS>['agentRunSteps']['run'];
-/** One step of it. */
-export type Step = ResultOf<typeof AGENT_RUN>['agentRun']['steps'][number];
+/** A tool that agents can be granted. */
+export type Tool = ResultOf<typeof AGENT_TOOLS>['agentTools'][number];
 
-/** A run with its steps as they come. */
-export interface LiveRun {
-  run: Run | undefined;
-  steps: Step[];
-  fault: Fault | undefined;
-  isLoading: boolean;
-  reload(): void;
+/** The tabs of an agent's view, besides its runs. */
+export const AGENT_TABS = ['settings', 'knowledge', 'memories'] as const;
+
+/** The search parameters in the address of an agent. */
+export interface AgentSearch {
+  /** Undefined: the tab with the agent's runs. */
+  tab?: (typeof AGENT_TABS)[number] | undefined;
+  /** The conversation that is shown. */
+  session?: string | undefined;
 }
 
-/** All steps so far, then each as it is taken. A connection taken up again tells all of them once more: they are kept by number. */
-export function useRun(id: string): LiveRun {
-  const { data, fault, isLoading, reload } = useQuery(AGENT_RUN, { id });
-  const [run, setRun] = useState<Run>();
-  const [steps, setSteps] = useState<ReadonlyMap<number, Step>>(new Map());
-  const [lost, setLost] = useState<Fault>();
-  const isOpen = data?.agentRun.status === 'running';
-  useFollow(RUN_STEPS, isOpen ? { runId: id } : null, {
-    next({ agentRunSteps: { step, run: now } }) {
-      setRun(now);
-      if (step !== null) setSteps((before) => new Map(before).set(step.stepNumber, step));
-    },
-    fail: (thrown) => setLost(toFault(thrown)),
-  });
-  const all = steps.size > 0 ? [...steps.values()] : (data?.agentRun.steps ?? []);
-  return {
-    run: run ?? data?.agentRun,
-    steps: all.toSorted((a, b) => a.stepNumber - b.stepNumber),
-    fault: fault ?? lost,
-    isLoading,
-    reload,
-  };
-}
+/** @throws BadAddress */
+export const readAgentSearch = (search: Record<string, unknown>): AgentSearch => ({
+  tab: wordIn(search, 'tab', AGENT_TABS),
+  session: textIn(search, 'session'),
+});

@@ -1,15 +1,17 @@
-/** What a refusal says beside its message. */
+import { PenstockError } from '@penstock/client';
+
+/** The properties of a fault besides its message. */
 export interface FaultDetails {
-  /** HTTP status; 0 where no answer came. */
+  /** HTTP status; 0 if no answer came. */
   status: number;
   code?: string | undefined;
-  /** The field that it is about, in the request's spelling. */
+  /** The field that is at fault, in the spelling of the request. */
   param?: string | undefined;
-  /** Seconds. */
+  /** Seconds after which the same call may succeed. */
   retryAfter?: number | undefined;
 }
 
-/** A refusal or failure in words that can be shown to whoever caused it. */
+/** A refusal or failure with a message that can be shown to the person who caused it. */
 export class Fault extends Error {
   readonly status: number;
   readonly code: string | undefined;
@@ -28,15 +30,16 @@ function inWords(seconds: number): string {
   return `${Math.ceil(seconds / 60)} minutes`;
 }
 
-/** Whatever was thrown, as a fault: what is none is a failed connection or a mistake of the page. */
+/** Converts a thrown value to a fault. A value that is not a fault is a failed connection or an error in the page. */
 export function toFault(thrown: unknown): Fault {
   if (thrown instanceof Fault) return thrown;
+  if (thrown instanceof PenstockError) return new Fault(thrown.message, thrown);
   const isNetwork = thrown instanceof TypeError;
   const message = isNetwork ? 'No connection to the server' : String((thrown as Error)?.message ?? thrown);
   return new Fault(message, { status: 0 });
 }
 
-/** The fault of an HTTP answer `{error, code, param}`. */
+/** Reads the fault from an HTTP answer `{error, code, param}`. */
 export async function faultOf(response: Response): Promise<Fault> {
   const body = (await response.json().catch(() => ({}))) as { error?: string; code?: string; param?: string };
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);

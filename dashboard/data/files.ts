@@ -1,9 +1,9 @@
-/** How a file can be shown. */
+/** The way in which a file can be shown. */
 export type MediaKind = 'image' | 'video' | 'audio' | 'other';
 
-/** A file of the installation. */
+/** A file that this installation stores. */
 export interface MediaFile {
-  /** Relative to the page. */
+  /** Its address, relative to the page. */
   href: string;
   kind: MediaKind;
 }
@@ -28,15 +28,15 @@ const KINDS: Record<string, MediaKind> = {
 };
 
 /**
- * A signed URL of this installation as a file beside this page; null for whatever else. The page may load from where it came from only, by
- * whichever name, and signed URLs carry the installation's public one.
+ * Converts a signed URL of this installation to an address relative to this page; null for any other URL. The page may load files only from its own
+ * origin. Signed URLs have the public address, which may differ from the address of the page.
  */
 export function fileOf(url: string): MediaFile | null {
   const [, href, extension] = FILE.exec(url) ?? [];
   return href === undefined ? null : { href, kind: KINDS[extension?.toLowerCase() ?? ''] ?? 'other' };
 }
 
-/** All files that an answer names, wherever they stand in it. */
+/** All files in an answer, at any depth. */
 export function filesIn(value: unknown): MediaFile[] {
   if (typeof value === 'string') {
     const file = fileOf(value);

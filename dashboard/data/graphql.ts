@@ -24,13 +24,13 @@ type Graphql = ReturnType<
   }>
 >;
 
-/** An operation of the schema that knows the types of its answer and of its variables. */
+/** An operation of the schema, with the types of its answer and its variables. */
 export type Operation<Result, Variables> = DocumentDecoration<Result, Variables>;
 
-/** Root fields are null only where they were refused, and then the request fails whole. */
+/** The answer with root fields that are not null. A root field is null only if it was refused, and then the whole request fails. */
 export type Answered<Result> = { [Field in keyof Result]: NonNullable<Result[Field]> };
 
-/** What an operation answers with. */
+/** The answer of an operation. */
 export type ResultOf<Document> =
   Document extends DocumentDecoration<infer Result, infer _> ? Answered<Result> : never;
 
@@ -39,8 +39,8 @@ export type VariablesOf<Document> =
   Document extends DocumentDecoration<infer _, infer Variables> ? Variables : never;
 
 /**
- * Types an operation by the schema while it is compiled. At run time a document is its own text: the server parses it, so that the page
- * carries no parser.
+ * Gives an operation its types from the schema at compile time. At run time a document is only its text. The server parses the text, so the page
+ * needs no parser.
  */
 export const graphql = ((text: string, fragments: readonly string[] = []) =>
   [text, ...fragments].join('\n')) as unknown as Graphql;

@@ -1,36 +1,37 @@
-import { createContext, useCallback, useContext, useEffect, useRef, useState } from 'react';
-import type { Api, Listener } from './api.js';
+import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState } from 'react';
+import { useQuery as useUrqlQuery, type AnyVariables } from 'urql';
+import { faultIn, type Api, type Listener } from './api.js';
 import type { Membership, Role } from './auth.js';
 import { toFault, type Fault } from './fault.js';
-import type { Answered, Operation } from './graphql.js';
+import { textOf, type Answered, type Operation } from './graphql.js';
 
-/** Where the signed-in person stands: in which organisation, with which role, and how to ask its API. */
+/** The organisation that is shown, the person's role in it, and the client of its API. */
 export interface Place {
   api: Api;
   organization: Membership;
   email: string;
   userId: string;
-  /** Reads anew who is signed in and as what, after something that may have changed it. */
+  /** Reads the session and the role again, after something that may have changed them. */
   recheck(): void;
 }
 
-/** Given by the shell to every view. */
+/** The shell gives this to every view. */
 export const PlaceContext = createContext<Place | null>(null);
 
-/** @throws Error outside the shell */
+/** Reads what the shell gives to every view. @throws Error outside the shell */
 export function usePlace(): Place {
   const place = useContext(PlaceContext);
   if (place === null) throw new Error('no organisation');
   return place;
 }
 
-/** What the role allows; what it does not allow is not offered, and refused by the server in any case. */
+/** What the role allows. The dashboard does not offer what the role does not allow, and the server refuses it in any case. */
 export function useRights(): { role: Role; canWork: boolean; canManage: boolean } {
   const { role } = usePlace().organization;
   return { role, canWork: role !== 'viewer', canManage: role === 'owner' || role === 'admin' };
 }
 
-/** A question and its answer so far. An answer stays while a newer one is waited for. */
+/** The state of a query and its answer. The answer stays while a newer one is being read. */
 export interface Answer<Result> {
   data: Result | undefined;
   fault: Fault | undefined;
@@ -38,35 +39,26 @@ export interface Answer<Result> {
   reload(): void;
 }
 
-/** Asks whenever the variables change; an answer to older variables is dropped. */
+/**
+ * Shows the cached answer immediately and the server's answer when it arrives. Later changes in the cache are shown, too. A paused query is not sent.
+ */
 export function useQuery<Result, Variables extends object>(
   operation: Operation<Result, Variables>,
   variables: Variables,
+  pause = false,
 ): Answer<Answered<Result>> {
-  const { api } = usePlace();
-  const [turn, setTurn] = useState(0);
-  const [state, setState] = useState<Omit<Answer<Answered<Result>>, 'reload'>>({
-    data: undefined,
-    fault: undefined,
-    isLoading: true,
+  const [{ data, error, fetching, stale }, ask] = useUrqlQuery<Answered<Result>>({
+    query: textOf(operation),
+    variables: variables as AnyVariables,
+    requestPolicy: 'cache-and-network',
+    pause,
   });
-  const key = JSON.stringify(variables);
-  useEffect(() => {
-    let isCurrent = true;
-    setState(({ data }) => ({ data, fault: undefined, isLoading: true }));
-    api.request(operation, JSON.parse(key) as Variables).then(
-      (data) => isCurrent && setState({ data, fault: undefined, isLoading: false }),
-      (thrown) => isCurrent && setState(({ data }) => ({ data, fault: toFault(thrown), isLoading: false })),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [api, operation, key, turn]);
-  const reload = useCallback(() => setTurn((before) => before + 1), []);
-  return { ...state, reload };
+  const reload = useCallback(() => ask({ requestPolicy: 'network-only' }), [ask]);
+  const fault = useMemo(() => error && faultIn(error), [error]);
+  return { data, fault, isLoading: fetching || stale, reload };
 }
 
-/** Something that is done on demand, once at a time, with what went wrong. */
+/** Work that starts on demand, for example by a button, with its state and its fault. */
 export interface Action<Input extends unknown[]> {
   run(...input: Input): Promise<boolean>;
   isBusy: boolean;
@@ -74,7 +66,7 @@ export interface Action<Input extends unknown[]> {
   clear(): void;
 }
 
-/** @returns an action whose `run` tells whether it worked */
+/** Makes an action. @returns an action whose `run` resolves with whether the work succeeded */
 export function useAction<Input extends unknown[]>(
   work: (...input: Input) => Promise<unknown>,
 ): Action<Input> {
@@ -97,7 +89,7 @@ export function useAction<Input extends unknown[]>(
   return { ...state, run, clear };
 }
 
-/** Follows events while the view is shown; `null` variables wait. The listener may change without a new subscription. */
+/** Follows events while the view is shown. With `null` variables it does not subscribe. The listener may change without a new subscription. */
 export function useFollow<Result, Variables extends object>(
   operation: Operation<Result, Variables>,
   variables: Variables | null,

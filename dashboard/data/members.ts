@@ -1,29 +1,33 @@
 import type { Role } from './auth.js';
 import { graphql, type ResultOf } from './graphql.js';
 
-/** Who belongs to the organisation. */
+/** Reads the people who belong to the organisation. */
 export const MEMBERS = graphql(`
-  query Members {
-    penstockMembers {
-      userId
-      email
-      role
-      createdAt
-      active
+  query Members($after: String) {
+    penstockMembers(first: 100, after: $after) {
+      nodes {
+        id
+        userId
+        email
+        role
+        createdAt
+        active
+      }
+      nextCursor
     }
   }
 `);
 
-/** Somebody who belongs to the organisation. */
-export type Member = ResultOf<typeof MEMBERS>['penstockMembers'][number];
+/** A person who belongs to the organisation. */
+export type Member = ResultOf<typeof MEMBERS>['penstockMembers']['nodes'][number];
 
-/** A link that was just made, and for whom. */
+/** A link that was just made, and the person whom it is for. */
 export interface HandedLink {
   email: string;
   url: string;
 }
 
-/** What a role may do, in a line. */
+/** What each role may do, in one line. */
 export const ROLES: Record<Role, string> = {
   owner: 'Everything, other owners included',
   admin: 'Keys, webhooks, members and plan',

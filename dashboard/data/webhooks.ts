@@ -12,14 +12,22 @@ const WEBHOOK = graphql(`
     disabledReason
     lastDeliveryAt
     createdAt
+    customHeaders
+    recent {
+      succeeded
+      failed
+      pending
+    }
   }
 `);
 
 export const WEBHOOKS = graphql(
   `
     query Webhooks {
-      webhooks {
-        ...WebhookRow
+      webhooks(first: null) {
+        nodes {
+          ...WebhookRow
+        }
       }
     }
   `,
@@ -93,6 +101,10 @@ export const DELIVERIES = graphql(`
         status
         nextAttemptAt
         createdAt
+        request {
+          headers
+          body
+        }
         attempts {
           startedAt
           durationMs
@@ -115,9 +127,17 @@ export const RETRY_DELIVERY = graphql(`
   }
 `);
 
-/** A registration. */
+export const RECOVER = graphql(`
+  mutation RecoverWebhook($id: ID!, $input: RecoverWebhookInput!) {
+    recoverWebhook(id: $id, input: $input) {
+      recovered
+    }
+  }
+`);
+
+/** A registered webhook. */
 export type Webhook = ResultOf<typeof ONE_WEBHOOK>['webhook'];
-/** An event on its way to it. */
+/** The delivery of one event to a webhook. */
 export type Delivery = ResultOf<typeof DELIVERIES>['webhookDeliveries']['nodes'][number];
-/** Where a delivery stands. */
+/** The state of a delivery. */
 export type DeliveryStatus = Delivery['status'];

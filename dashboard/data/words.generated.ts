@@ -29,6 +29,223 @@ export const WEBHOOK_EVENTS = [
   "team.member.role_changed"
 ] as const;
 
+export const EVENT_EXAMPLES = {
+  "agent.run.started": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "agent.run.started",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "runId": "run_01jd0000000000000000000000",
+      "agentId": "agt_01jd0000000000000000000000",
+      "agentName": "Helper",
+      "input": "When is the river high?"
+    }
+  },
+  "agent.run.completed": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "agent.run.completed",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "runId": "run_01jd0000000000000000000000",
+      "agentId": "agt_01jd0000000000000000000000",
+      "agentName": "Helper",
+      "input": "When is the river high?",
+      "output": "In April, when the snow melts.",
+      "totalSteps": 4,
+      "durationMs": 5120,
+      "unitsUsed": 1,
+      "unitType": "agent_runs"
+    }
+  },
+  "agent.run.failed": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "agent.run.failed",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "runId": "run_01jd0000000000000000000000",
+      "agentId": "agt_01jd0000000000000000000000",
+      "agentName": "Helper",
+      "input": "When is the river high?",
+      "errorMessage": "The upstream did not answer"
+    }
+  },
+  "generation.started": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "generation.started",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "jobId": "job_01jd0000000000000000000000",
+      "tool": "image",
+      "model": "sandbox/image-standard"
+    }
+  },
+  "generation.completed": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "generation.completed",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "jobId": "job_01jd0000000000000000000000",
+      "tool": "image",
+      "model": "sandbox/image-standard",
+      "outputUrl": "https://penstock.example/files/org_1/fil_1.png",
+      "durationMs": 5120,
+      "unitsUsed": 1,
+      "unitType": "image_generations"
+    }
+  },
+  "generation.failed": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "generation.failed",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "jobId": "job_01jd0000000000000000000000",
+      "tool": "image",
+      "model": "sandbox/image-standard",
+      "errorMessage": "The upstream did not answer"
+    }
+  },
+  "chat.message.created": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "chat.message.created",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "messageId": "chatcmpl-01jd0000000000000000000000",
+      "model": "sandbox/image-standard",
+      "role": "assistant",
+      "totalTokens": 212,
+      "conversationId": "ses_01jd0000000000000000000000"
+    }
+  },
+  "chat.conversation.created": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "chat.conversation.created",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "conversationId": "ses_01jd0000000000000000000000",
+      "agentId": "agt_01jd0000000000000000000000",
+      "agentName": "Helper"
+    }
+  },
+  "subscription.created": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "subscription.created",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "subscriptionId": "sub_01jd0000000000000000000000",
+      "planCode": "free",
+      "planName": "Pro Monthly",
+      "status": "active"
+    }
+  },
+  "subscription.updated": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "subscription.updated",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "subscriptionId": "sub_01jd0000000000000000000000",
+      "planCode": "free",
+      "planName": "Pro Monthly",
+      "status": "active"
+    }
+  },
+  "subscription.cancelled": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "subscription.cancelled",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "subscriptionId": "sub_01jd0000000000000000000000",
+      "planCode": "free",
+      "planName": "Pro Monthly",
+      "status": "active"
+    }
+  },
+  "credits.low": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "credits.low",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "bucketType": "credits",
+      "remaining": 40,
+      "limit": 800,
+      "percentUsed": 95
+    }
+  },
+  "credits.depleted": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "credits.depleted",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "bucketType": "credits",
+      "remaining": 40,
+      "limit": 800,
+      "percentUsed": 95
+    }
+  },
+  "budget.threshold": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "budget.threshold",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "budgetId": "bud_01jd0000000000000000000000",
+      "name": "Turbines",
+      "scope": "organization",
+      "subject": "team:web",
+      "percent": 80,
+      "spent": 640,
+      "limit": 800,
+      "unit": "usd"
+    }
+  },
+  "team.member.added": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "team.member.added",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "userId": "usr_01jd0000000000000000000000",
+      "email": "ann@example.com",
+      "role": "owner"
+    }
+  },
+  "team.member.removed": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "team.member.removed",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "userId": "usr_01jd0000000000000000000000",
+      "email": "ann@example.com",
+      "role": "owner"
+    }
+  },
+  "team.member.role_changed": {
+    "id": "evt_01jd0000000000000000000000",
+    "type": "team.member.role_changed",
+    "orgId": "org_01jd0000000000000000000000",
+    "timestamp": "2026-03-01T12:00:00.000Z",
+    "data": {
+      "userId": "usr_01jd0000000000000000000000",
+      "email": "ann@example.com",
+      "role": "owner",
+      "previousRole": "owner"
+    }
+  }
+} as const;
+
 export const JOB_TOOLS = [
   "image",
   "image_edit",
@@ -105,7 +322,7 @@ export const KEY_SCOPES = [
   },
   {
     "value": "tokens",
-    "note": "Making client tokens for browsers"
+    "note": "Creation of client tokens for browsers"
   }
 ] as const;
 

@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes, ReactNode } from 'react';
 import type { Fault } from '../data/fault.js';
 
-/** How much a button asks for attention. */
+/** The visual importance of a button. */
 export type ButtonKind = 'primary' | 'plain' | 'danger' | 'quiet';
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
@@ -9,7 +9,7 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   isBusy?: boolean;
 }
 
-/** A button; while busy it stays where it is and does nothing. */
+/** A button. While it is busy it keeps its place and does nothing. */
 export function Button({
   kind = 'plain',
   isBusy = false,
@@ -30,7 +30,7 @@ export function Button({
   );
 }
 
-/** A message of the page itself: faults are read out at once. */
+/** A message of the page. Screen readers announce faults immediately. */
 export function Notice({
   kind,
   children,
@@ -45,7 +45,7 @@ export function Notice({
   );
 }
 
-/** What went wrong, in the server's words, next to what caused it. */
+/** Shows a fault in the server's words, next to the control that caused it. */
 export function FaultNotice({ fault, retry }: { fault: Fault | undefined; retry?: () => void }): ReactNode {
   if (fault === undefined) return null;
   return (
@@ -60,10 +60,10 @@ export function FaultNotice({ fault, retry }: { fault: Fault | undefined; retry?
   );
 }
 
-/** How a state is coloured; its word says the same. */
+/** The colour of a state. The word of the state has the same meaning. */
 export type Tone = 'good' | 'bad' | 'busy' | 'calm';
 
-/** A state in a word. */
+/** Shows a state as one word. */
 export function Badge({ tone, children }: { tone: Tone; children: ReactNode }): ReactNode {
   return <span className={`badge badge-${tone}`}>{children}</span>;
 }
@@ -75,7 +75,7 @@ interface CardProps {
   children: ReactNode;
 }
 
-/** A group of things that belong together. */
+/** A group of related content with a title. */
 export function Card({ title, note, actions, children }: CardProps): ReactNode {
   return (
     <section className="card" aria-label={title}>
@@ -93,7 +93,7 @@ export function Card({ title, note, actions, children }: CardProps): ReactNode {
   );
 }
 
-/** Shown in place of a list that has nothing: what it is for, and what to do. */
+/** Shown in place of an empty list: what the list is for, and what to do first. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }): ReactNode {
   return (
     <div className="empty">
@@ -103,7 +103,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** Shown until the first answer. */
+/** Shown until the first answer arrives. */
 export function Loading({ rows = 3 }: { rows?: number }): ReactNode {
   return (
     <div className="loading" role="status">

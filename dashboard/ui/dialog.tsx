@@ -1,4 +1,5 @@
-import { useId, useLayoutEffect, useRef, useState, type ReactNode } from 'react';
+import * as RadixDialog from '@radix-ui/react-dialog';
+import { useRef, useState, type ReactNode } from 'react';
 import { useAction } from '../data/hooks.js';
 import { Button, FaultNotice, type ButtonKind } from './basics.js';
 
@@ -6,46 +7,58 @@ interface DialogProps {
   title: string;
   onClose(): void;
   children: ReactNode;
+  /** For content that must not be lost by accident: neither Escape nor a click outside closes the dialog, only its own buttons. */
+  isFirm?: boolean;
 }
 
-/** What is to be filled in first, or else the answer that changes nothing: by itself the browser would take the button that closes. */
+/** The first field, or else the button that changes nothing. Without this the focus would go to the button that closes the dialog. */
 const FIRST = 'input:not([type=hidden]), textarea, .dialog-actions button';
 
-/** A window over the page: the browser keeps the focus inside, Escape closes it, and the focus returns to what opened it. */
-export function Dialog({ title, onClose, children }: DialogProps): ReactNode {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const id = useId();
-  // Before the element leaves the page: only a dialog that is still there gives the focus back.
-  useLayoutEffect(() => {
-    const element = dialog.current;
-    element?.showModal();
-    element?.querySelector<HTMLElement>(FIRST)?.focus();
-    return () => element?.close();
-  }, []);
+/** A window over the page. The focus stays inside it, Escape closes it, and then the focus returns to the element that opened it. */
+export function Dialog({ title, onClose, children, isFirm = false }: DialogProps): ReactNode {
+  const content = useRef<HTMLDivElement>(null);
+  const opener = useRef(document.activeElement);
+  const hold = (event: Event): void => {
+    if (isFirm) event.preventDefault();
+  };
   return (
-    <dialog
-      ref={dialog}
-      aria-labelledby={id}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-    >
-      <header className="dialog-head">
-        <h2 id={id}>{title}</h2>
-        <button type="button" className="close" aria-label="Close" onClick={onClose}>
-          ×
-        </button>
-      </header>
-      {children}
-    </dialog>
+    <RadixDialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <RadixDialog.Portal>
+        <RadixDialog.Overlay className="dialog-veil" />
+        <RadixDialog.Content
+          ref={content}
+          className="dialog"
+          aria-describedby={undefined}
+          onEscapeKeyDown={hold}
+          onInteractOutside={hold}
+          onOpenAutoFocus={(event) => {
+            event.preventDefault();
+            content.current?.querySelector<HTMLElement>(FIRST)?.focus();
+          }}
+          onCloseAutoFocus={(event) => {
+            event.preventDefault();
+            if (opener.current instanceof HTMLElement) opener.current.focus();
+          }}
+        >
+          <header className="dialog-head">
+            <RadixDialog.Title>{title}</RadixDialog.Title>
+            {!isFirm && (
+              <RadixDialog.Close className="close" aria-label="Close">
+                ×
+              </RadixDialog.Close>
+            )}
+          </header>
+          {children}
+        </RadixDialog.Content>
+      </RadixDialog.Portal>
+    </RadixDialog.Root>
   );
 }
 
 interface ConfirmProps {
-  /** On the button that opens the question, and on the one that does it. */
+  /** The text on the button that opens the question, and on the button that confirms it. */
   label: string;
-  /** What the opening button is called where its label alone says too little. */
+  /** The accessible name of the opening button, if its label alone is not clear. */
   name?: string;
   question: string;
   children: ReactNode;
@@ -53,7 +66,7 @@ interface ConfirmProps {
   work(): Promise<unknown>;
 }
 
-/** A button that asks before it does what cannot be undone. */
+/** A button that asks for confirmation before an action that cannot be undone. */
 export function ConfirmButton({
   label,
   name,

@@ -10,7 +10,7 @@ import type { Fault } from '../data/fault.js';
 interface Labelled {
   label: string;
   hint?: ReactNode;
-  /** Shown here where it is about this field, by its `name`. */
+  /** Shown at this field if the fault is about this field, by its `name`. */
   fault?: Fault | undefined;
   name: string;
 }
@@ -50,7 +50,7 @@ function described({ hint, fault, name }: Labelled, id: string): Record<string, 
   };
 }
 
-/** A line of text with its label, a hint and what is wrong with it. */
+/** A text field with a label, a hint and its fault. */
 export function TextField(props: Labelled & InputHTMLAttributes<HTMLInputElement>): ReactNode {
   const { label: _label, hint: _hint, fault: _fault, ...rest } = props;
   const id = useId();
@@ -61,7 +61,7 @@ export function TextField(props: Labelled & InputHTMLAttributes<HTMLInputElement
   );
 }
 
-/** Several lines of text. */
+/** A text field with several lines. */
 export function TextArea(props: Labelled & TextareaHTMLAttributes<HTMLTextAreaElement>): ReactNode {
   const { label: _label, hint: _hint, fault: _fault, ...rest } = props;
   const id = useId();
@@ -72,7 +72,7 @@ export function TextArea(props: Labelled & TextareaHTMLAttributes<HTMLTextAreaEl
   );
 }
 
-/** One of several. */
+/** A field to choose one of several options. */
 export function SelectField(props: Labelled & SelectHTMLAttributes<HTMLSelectElement>): ReactNode {
   const { label: _label, hint: _hint, fault: _fault, ...rest } = props;
   const id = useId();
@@ -92,7 +92,7 @@ interface ChoicesProps {
   onChange(chosen: ReadonlySet<string>): void;
 }
 
-/** Any number of several, with one press for all of them. */
+/** Check boxes for any number of options, with a button that chooses all of them. */
 export function Choices({ legend, name, choices, chosen, fault, onChange }: ChoicesProps): ReactNode {
   const isAll = chosen.size === choices.length;
   const toggle = (value: string): void => {
@@ -127,7 +127,7 @@ export function Choices({ legend, name, choices, chosen, fault, onChange }: Choi
   );
 }
 
-/** What was entered into a form, trimmed; passwords as they are. */
+/** The entered value of a form's field. It is trimmed, except for passwords. */
 export function entered(form: HTMLFormElement, name: string): string {
   const value = new FormData(form).get(name);
   const text = typeof value === 'string' ? value : '';

@@ -4,14 +4,14 @@ import { useAction } from '../data/hooks.js';
 import { FaultNotice } from './basics.js';
 import { TextField, entered } from './field.js';
 
-/** A form that does its work when it is sent. */
+/** The state of a form, and its handler for submission. */
 export interface Form {
   onSubmit(event: FormEvent<HTMLFormElement>): void;
   isBusy: boolean;
   fault: Fault | undefined;
 }
 
-/** @param work gets the form to read; what it throws is shown at the field that it names, or by `FormFault` */
+/** Handles the submission of a form. @param work gets the form; a fault that it throws is shown at the field that it names, or by `FormFault` */
 export function useForm(work: (form: HTMLFormElement) => Promise<unknown>): Form {
   const { run, isBusy, fault } = useAction(work);
   return {
@@ -24,7 +24,7 @@ export function useForm(work: (form: HTMLFormElement) => Promise<unknown>): Form
   };
 }
 
-/** What is wrong, where none of the form's own fields says it already. */
+/** Shows a fault that none of the form's own fields shows. */
 export function FormFault({
   fault,
   fields,
@@ -35,7 +35,7 @@ export function FormFault({
   return <FaultNotice fault={fields.includes(fault?.param ?? '') ? undefined : fault} />;
 }
 
-/** The shortest password that the server takes. */
+/** The minimum length of a password that the server accepts. */
 const MIN_PASSWORD = 12;
 const REPEATED = 'repeatedPassword';
 
@@ -45,7 +45,7 @@ interface NewPasswordProps {
   autoFocus?: boolean;
 }
 
-/** A new password, twice: nobody sees what they type. */
+/** Two fields for a new password. It is typed twice because the text is hidden. */
 export function NewPasswordFields({ name, fault, autoFocus = false }: NewPasswordProps): ReactNode {
   const shared = { type: 'password', autoComplete: 'new-password', required: true, fault };
   return (
@@ -64,7 +64,7 @@ export function NewPasswordFields({ name, fault, autoFocus = false }: NewPasswor
   );
 }
 
-/** The password of such a pair. @throws Fault where they differ */
+/** Reads the new password from the two fields. @throws Fault if they differ */
 export function newPassword(form: HTMLFormElement, name: string): string {
   const password = entered(form, name);
   if (password !== entered(form, REPEATED))
@@ -72,5 +72,5 @@ export function newPassword(form: HTMLFormElement, name: string): string {
   return password;
 }
 
-/** Names of the fields of such a pair. */
+/** The names of the two fields. */
 export const newPasswordNames = (name: string): string[] => [name, REPEATED];

@@ -4,6 +4,7 @@ import { BUCKET_UNITS, LABELS } from '../data/words.generated.js';
 const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
 const DATE_TIME = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const DATE = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+const MONTH = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric' });
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const UNITS = [
   ['day', 86_400_000],
@@ -18,11 +19,29 @@ export const inDigits = (value: number): string => NUMBER.format(value);
 /** 2026-03-01T… → `Mar 1, 2026` */
 export const asDate = (iso: string): string => DATE.format(new Date(iso));
 
+/** 2026-03-01T… → `Mar 1, 2026, 2:00 PM` */
+export const asHour = (iso: string): string => DATE_TIME.format(new Date(iso));
+
+/** 2026-03-01T… → `March 2026` */
+export const asMonth = (iso: string): string => MONTH.format(new Date(iso));
+
+/** Dollars with cents, or with four digits if the cents would be zero. */
+export const inDollars = (value: number): string =>
+  `$${value === 0 || value >= 1 ? value.toFixed(2) : value.toFixed(4)}`;
+
 /** 1234 → `1.2 s` */
 export function asDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${inDigits(Math.round(ms / 100) / 10)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+const SIZES = ['bytes', 'kB', 'MB', 'GB'] as const;
+
+/** 1500 → `1.5 kB` */
+export function asBytes(bytes: number): string {
+  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), SIZES.length - 1);
+  return `${inDigits(Math.round((bytes / 1000 ** step) * 10) / 10)} ${SIZES[step]}`;
 }
 
 /** `image_edit` → `Image edit` */
@@ -46,7 +65,7 @@ function relative(ms: number): string {
   return ms > 0 ? 'in a moment' : 'just now';
 }
 
-/** A time as people say it; the exact one is its title. Kept right while it is shown. */
+/** A time relative to now, with the exact time as its title. It is updated while it is shown. */
 export function Time({ iso }: { iso: string }): ReactNode {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -17,7 +17,7 @@ function Medium({ file: { href, kind }, label }: { file: MediaFile; label: strin
   );
 }
 
-/** Text of a transcript, or whatever else an output says in words. */
+/** The text of a transcript, or any other text of an output. */
 function textIn(value: unknown): string | null {
   if (typeof value !== 'object' || value === null) return null;
   const { text } = value as { text?: unknown };
@@ -29,7 +29,7 @@ function textIn(value: unknown): string | null {
   );
 }
 
-/** What was made: pictures, films, sound, and text. */
+/** Shows the output of a job: images, videos, sound and text. */
 export function OutputPreview({ output, label }: { output: unknown; label: string }): ReactNode {
   const files = filesIn(output);
   const text = textIn(output);
@@ -53,7 +53,7 @@ export function OutputPreview({ output, label }: { output: unknown; label: strin
   );
 }
 
-/** Data as it is, for who wants to see all of it. */
+/** Shows data as JSON. */
 export function Json({ value }: { value: unknown }): ReactNode {
   return (
     <pre className="json" tabIndex={0}>
@@ -64,7 +64,7 @@ export function Json({ value }: { value: unknown }): ReactNode {
 
 const LONG = 2000;
 
-/** Files in base64 would fill the page. */
+/** Shortens files in base64, which would fill the page. */
 function shorten(_key: string, value: unknown): unknown {
   return typeof value === 'string' && value.length > LONG
     ? `${value.slice(0, LONG)}… (${value.length} characters)`

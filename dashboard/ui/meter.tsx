@@ -4,11 +4,11 @@ interface MeterProps {
   label: string;
   /** 0 to 100. */
   percent: number;
-  /** Work under way rather than an amount used. */
+  /** Whether the bar shows the progress of work. Otherwise it shows a used amount. */
   isProgress?: boolean;
 }
 
-/** A bar. An amount that is nearly used up changes its colour. */
+/** A bar. Its colour changes when an amount is nearly used up. */
 export function Meter({ label, percent, isProgress = false }: MeterProps): ReactNode {
   const width = Math.min(100, Math.max(0, percent));
   const tone = isProgress || width < 80 ? 'calm' : width < 100 ? 'warn' : 'full';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { graphql } from '../data/graphql.js';
+import { graphql, type VariablesOf } from '../data/graphql.js';
 import { useQuery } from '../data/hooks.js';
 import { SelectField } from './field.js';
 import { inDigits } from './format.js';
@@ -16,26 +16,32 @@ const MODEL_NAMES = graphql(`
   }
 `);
 
+/** A kind of model. */
+export type ModelType = NonNullable<VariablesOf<typeof MODEL_NAMES>['type']>;
+
 interface ModelSelectProps {
-  type: 'chat' | 'image';
+  type: ModelType;
   value: string;
   onChange(id: string): void;
 }
 
-/** One of the models that are ready to use; empty is the default one. */
+/** A field to choose an available model. An empty value means the default model. */
 export function ModelSelect({ type, value, onChange }: ModelSelectProps): ReactNode {
   const { data, fault } = useQuery(MODEL_NAMES, { type });
   const models = data?.models ?? [];
   const standard = models.find((model) => model.default);
+  // The default model can also be chosen by name. A chosen model that is unavailable or removed stays chosen.
+  const isKnown = value === '' || data === undefined || models.some(({ id }) => id === value);
   return (
     <SelectField
       label="Model"
       name="model"
-      value={value}
+      value={value === standard?.id ? '' : value}
       hint={fault?.message}
       onChange={({ target }) => onChange(target.value)}
     >
       <option value="">{standard === undefined ? 'Default' : `${standard.name} (default)`}</option>
+      {!isKnown && <option value={value}>{value}</option>}
       {models
         .filter((model) => !model.default)
         .map(({ id, name, tier, multiplier }) => (

@@ -3,13 +3,13 @@ import { useEffect, useRef, type ReactNode } from 'react';
 interface PageProps {
   title: string;
   note?: ReactNode;
-  /** The view above this one. */
+  /** The parent view. */
   back?: { href: string; label: string };
   actions?: ReactNode;
   children: ReactNode;
 }
 
-/** A view: names itself in the window's title, and takes the focus, so that the next Tab and a screen reader begin here. */
+/** The frame of a view. It sets the window's title and takes the focus, so that the Tab key and screen readers start here. */
 export function PageFrame({ title, note, back, actions, children }: PageProps): ReactNode {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {

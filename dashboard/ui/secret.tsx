@@ -2,14 +2,14 @@ import { useId, useRef, useState, type ReactNode } from 'react';
 import { Button } from './basics.js';
 import { Dialog } from './dialog.js';
 
-/** A text to take away, with a button that copies it. */
+/** A text with a button that copies it. */
 export function CopyField({ label, value }: { label: string; value: string }): ReactNode {
   const [isCopied, setCopied] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const id = useId();
   const copy = async (): Promise<void> => {
     input.current?.select();
-    // Without https there is no clipboard interface; what is selected can still be copied by hand.
+    // Without https the browser has no clipboard interface. The text is selected, so that it can be copied by hand.
     await navigator.clipboard?.writeText(value).then(
       () => setCopied(true),
       () => undefined,
@@ -46,10 +46,10 @@ interface SecretProps {
   onClose(): void;
 }
 
-/** Shows once what is never shown again. */
+/** Shows a secret that is shown only once. Only its own button closes it, so that Escape does not lose the secret. */
 export function SecretDialog({ title, label, value, children, onClose }: SecretProps): ReactNode {
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} isFirm>
       <div className="dialog-text">{children}</div>
       <CopyField label={label} value={value} />
       <div className="dialog-actions">

@@ -1,52 +1,85 @@
-import { useState, type ReactNode } from 'react';
-import {
-  AGENT_RUNS,
-  DELETE_AGENT,
-  DUPLICATE_AGENT,
-  ONE_AGENT,
-  RUN_AGENT,
-  UPDATE_AGENT,
-  type Agent,
-  type RunRow,
-} from '../data/agents.js';
+import { useParams, useSearch } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { DELETE_AGENT, DUPLICATE_AGENT, ONE_AGENT, type Agent, type AgentSearch } from '../data/agents.js';
 import { useAction, usePlace, useQuery, useRights } from '../data/hooks.js';
-import { usePages } from '../data/pages.js';
 import { go, href } from '../route.js';
-import { Button, Card, Empty, FaultNotice, Loading } from '../ui/basics.js';
+import { Badge, Button, FaultNotice, Loading } from '../ui/basics.js';
 import { ConfirmButton } from '../ui/dialog.js';
-import { TextArea, entered } from '../ui/field.js';
-import { FormFault, useForm } from '../ui/form.js';
-import { Time, asDuration, inDigits } from '../ui/format.js';
 import { PageFrame } from '../ui/page.js';
-import { PagedTable, type Column } from '../ui/table.js';
-import { AgentDialog } from './agent-form.js';
-import { RunState } from './agent-run.js';
+import { ConversationPanel } from './agent-conversation.js';
+import { KnowledgePanel } from './agent-knowledge.js';
+import { MemoriesPanel } from './agent-memories.js';
+import { RunsPanel } from './agent-runs.js';
+import { SettingsPanel } from './agent-settings.js';
 
-/** One agent: what it is made of, a task for it, and its runs. */
-export function AgentView({ id }: { id: string }): ReactNode {
+const TABS: readonly { tab: AgentSearch['tab']; label: string }[] = [
+  { tab: undefined, label: 'Runs' },
+  { tab: 'settings', label: 'Settings' },
+  { tab: 'knowledge', label: 'Knowledge' },
+  { tab: 'memories', label: 'Memories' },
+];
+
+/** One agent: its runs and conversations, settings, knowledge and memories. */
+export function AgentView(): ReactNode {
+  const { id } = useParams({ from: '/agents/$id' });
+  const { tab, session } = useSearch({ from: '/agents/$id' });
   const { canWork } = useRights();
   const { data, fault, isLoading, reload } = useQuery(ONE_AGENT, { id });
   const agent = data?.agent;
   return (
     <PageFrame
       title={agent?.name ?? 'Agent'}
-      note={agent?.description}
-      back={{ href: href('agents'), label: 'Agents' }}
-      actions={agent && canWork && <AgentActions agent={agent} reload={reload} />}
+      note={agent && <Note agent={agent} />}
+      back={
+        session === undefined
+          ? { href: href('agents'), label: 'Agents' }
+          : { href: href('agents', id), label: agent?.name ?? 'Agent' }
+      }
+      actions={agent && canWork && <AgentActions agent={agent} />}
     >
       <FaultNotice fault={fault} retry={reload} />
       {agent === undefined && isLoading && <Loading rows={5} />}
-      {agent && canWork && <RunCard agent={agent} />}
-      {agent && <RunsCard agentId={id} />}
-      {agent && <Facts agent={agent} />}
+      {agent && (
+        <nav className="tabs" aria-label="Agent">
+          {TABS.map(({ tab: name, label }) => (
+            <a
+              key={label}
+              href={name === undefined ? href('agents', id) : `${href('agents', id)}?tab=${name}`}
+              aria-current={name === tab ? 'page' : undefined}
+            >
+              {label}
+            </a>
+          ))}
+        </nav>
+      )}
+      {agent && <Panel agent={agent} tab={tab} session={session} />}
     </PageFrame>
   );
 }
 
-function AgentActions({ agent, reload }: { agent: Agent; reload(): void }): ReactNode {
+function Note({
+  agent: { description, isTemplate, templateCategory, isPublic },
+}: {
+  agent: Agent;
+}): ReactNode {
+  return (
+    <>
+      {isTemplate && <Badge tone="calm">template{templateCategory && `: ${templateCategory}`}</Badge>}
+      {isPublic && !isTemplate && <Badge tone="busy">public</Badge>} {description}
+    </>
+  );
+}
+
+function Panel({ agent, tab, session }: AgentSearch & { agent: Agent }): ReactNode {
+  if (tab === 'settings') return <SettingsPanel agent={agent} />;
+  if (tab === 'knowledge') return <KnowledgePanel agent={agent} />;
+  if (tab === 'memories') return <MemoriesPanel agent={agent} />;
+  if (session !== undefined) return <ConversationPanel key={session} agent={agent} sessionId={session} />;
+  return <RunsPanel agent={agent} />;
+}
+
+function AgentActions({ agent: { id, name, isTemplate } }: { agent: Agent }): ReactNode {
   const { api } = usePlace();
-  const { id, name, isTemplate } = agent;
-  const [isEditing, setEditing] = useState(false);
   const duplicate = useAction(async () => {
     const { duplicateAgent } = await api.request(DUPLICATE_AGENT, { id });
     go('agents', duplicateAgent.id);
@@ -54,7 +87,6 @@ function AgentActions({ agent, reload }: { agent: Agent; reload(): void }): Reac
   return (
     <>
       <FaultNotice fault={duplicate.fault} />
-      {!isTemplate && <Button onClick={() => setEditing(true)}>Edit</Button>}
       <Button isBusy={duplicate.isBusy} onClick={() => void duplicate.run()}>
         Duplicate
       </Button>
@@ -65,106 +97,9 @@ function AgentActions({ agent, reload }: { agent: Agent; reload(): void }): Reac
           question={`Delete ${name}?`}
           work={() => api.request(DELETE_AGENT, { id }).then(() => go('agents'))}
         >
-          Its knowledge files go with it; its runs stay readable.
+          Its knowledge files and memories go with it; its runs stay readable.
         </ConfirmButton>
       )}
-      {isEditing && (
-        <AgentDialog
-          title={`Edit ${name}`}
-          agent={agent}
-          onClose={() => setEditing(false)}
-          save={async (input) => {
-            await api.request(UPDATE_AGENT, { id, input });
-            setEditing(false);
-            reload();
-          }}
-        />
-      )}
     </>
-  );
-}
-
-function RunCard({ agent: { id } }: { agent: Agent }): ReactNode {
-  const { api } = usePlace();
-  const { fault, isBusy, onSubmit } = useForm(async (form) => {
-    const { runAgent } = await api.request(RUN_AGENT, { id, input: { input: entered(form, 'input') } });
-    go('agents', id, runAgent.id);
-  });
-  return (
-    <Card title="Run it">
-      <form className="form" onSubmit={onSubmit}>
-        <TextArea label="Task" name="input" rows={3} maxLength={10_000} fault={fault} required />
-        <FormFault fault={fault} fields={['input']} />
-        <div className="actions">
-          <Button type="submit" kind="primary" isBusy={isBusy}>
-            Run
-          </Button>
-        </div>
-      </form>
-    </Card>
-  );
-}
-
-const RUNS_PAGE = 10;
-
-function RunsCard({ agentId }: { agentId: string }): ReactNode {
-  const pages = usePages({
-    operation: AGENT_RUNS,
-    variables: { agentId, first: RUNS_PAGE },
-    page: ({ agentRuns }) => agentRuns,
-  });
-  const columns: Column<RunRow>[] = [
-    {
-      label: 'Task',
-      cell: ({ id, input }) => (
-        <a className="clamp" href={href('agents', agentId, id)}>
-          {input}
-        </a>
-      ),
-    },
-    { label: 'State', cell: ({ status }) => <RunState status={status} /> },
-    { label: 'Steps', isNumber: true, cell: ({ totalSteps }) => totalSteps },
-    { label: 'Credits', isNumber: true, cell: ({ creditsUsed }) => inDigits(creditsUsed) },
-    {
-      label: 'Took',
-      isNumber: true,
-      cell: ({ durationMs }) => (durationMs === null ? '–' : asDuration(durationMs)),
-    },
-    { label: 'Started', cell: ({ createdAt }) => <Time iso={createdAt} /> },
-  ];
-  return (
-    <Card title="Runs" actions={<Button onClick={pages.reload}>Refresh</Button>}>
-      <PagedTable
-        caption="Runs, newest first"
-        columns={columns}
-        pages={pages}
-        rowKey={({ id }) => id}
-        empty={<Empty title="No runs yet" />}
-      />
-    </Card>
-  );
-}
-
-function Facts({ agent }: { agent: Agent }): ReactNode {
-  const { id, model, tools, temperature, maxIterations, memoryEnabled, systemPrompt } = agent;
-  return (
-    <Card title="Made of">
-      <dl className="facts">
-        <dt>Id</dt>
-        <dd className="code">{id}</dd>
-        <dt>Model</dt>
-        <dd className="code">{model}</dd>
-        <dt>Tools</dt>
-        <dd>{tools.join(', ') || 'none'}</dd>
-        <dt>Rounds</dt>
-        <dd>at most {maxIterations}</dd>
-        <dt>Temperature</dt>
-        <dd>{temperature}</dd>
-        <dt>Memory</dt>
-        <dd>{memoryEnabled ? 'remembers what users tell it' : 'none'}</dd>
-        <dt>Instructions</dt>
-        <dd className="pre">{systemPrompt}</dd>
-      </dl>
-    </Card>
   );
 }

@@ -1,12 +1,14 @@
+import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { CANCEL_RUN, useRun, type Run, type Step } from '../data/agents.js';
 import { usePlace, useRights } from '../data/hooks.js';
-import { href } from '../route.js';
+import { CANCEL_RUN, useRun, type Run } from '../data/runs.js';
+import { conversationHref, href } from '../route.js';
 import { Badge, Card, FaultNotice, Loading, Notice, type Tone } from '../ui/basics.js';
 import { ConfirmButton } from '../ui/dialog.js';
-import { Time, asDuration, asWords, inDigits } from '../ui/format.js';
-import { Json, OutputPreview } from '../ui/media.js';
+import { Time, asAmount, asDuration, inDigits } from '../ui/format.js';
+import { MarkdownText } from '../ui/markdown.js';
 import { PageFrame } from '../ui/page.js';
+import { Waterfall } from './agent-waterfall.js';
 
 const TONES: Record<Run['status'], Tone> = {
   running: 'busy',
@@ -15,19 +17,14 @@ const TONES: Record<Run['status'], Tone> = {
   cancelled: 'calm',
 };
 
-/** Where a run stands. */
+/** The state of a run. */
 export function RunState({ status }: { status: Run['status'] }): ReactNode {
   return <Badge tone={TONES[status]}>{status}</Badge>;
 }
 
-interface RunViewProps {
-  agentId: string;
-  runId: string;
-}
-
-/** One run, step by step as it goes on. */
-export function RunView({ agentId, runId }: RunViewProps): ReactNode {
-  const { api } = usePlace();
+/** One run with its steps, updated live. */
+export function RunView(): ReactNode {
+  const { id: agentId, runId } = useParams({ from: '/agents/$id/$runId' });
   const { canWork } = useRights();
   const { run, steps, fault, isLoading, reload } = useRun(runId);
   return (
@@ -35,25 +32,35 @@ export function RunView({ agentId, runId }: RunViewProps): ReactNode {
       title="Run"
       note={<span className="code">{runId}</span>}
       back={{ href: href('agents', agentId), label: 'Agent' }}
-      actions={
-        canWork &&
-        run?.status === 'running' && (
-          <ConfirmButton
-            kind="plain"
-            label="Stop run"
-            question="Stop this run?"
-            work={() => api.request(CANCEL_RUN, { id: runId })}
-          >
-            It is charged for what it did so far.
-          </ConfirmButton>
-        )
-      }
+      actions={run && <RunActions run={run} canWork={canWork} />}
     >
       <FaultNotice fault={fault} retry={reload} />
       {run === undefined && isLoading && <Loading rows={5} />}
       {run && <Summary run={run} />}
-      {run && <Steps steps={steps} isRunning={run.status === 'running'} />}
+      {run && <Waterfall run={run} steps={steps} />}
     </PageFrame>
+  );
+}
+
+function RunActions({ run, canWork }: { run: Run; canWork: boolean }): ReactNode {
+  const { api } = usePlace();
+  const { id, agentId, sessionId, status } = run;
+  return (
+    <>
+      <a className="button" href={conversationHref(agentId, sessionId)}>
+        Conversation
+      </a>
+      {canWork && status === 'running' && (
+        <ConfirmButton
+          kind="plain"
+          label="Stop run"
+          question="Stop this run?"
+          work={() => api.request(CANCEL_RUN, { id })}
+        >
+          It is charged for what it did so far.
+        </ConfirmButton>
+      )}
+    </>
   );
 }
 
@@ -63,48 +70,16 @@ function Summary({ run }: { run: Run }): ReactNode {
     <Card title="Task" actions={<RunState status={status} />}>
       <p className="pre">{input}</p>
       <p className="hint">
-        Started <Time iso={createdAt} /> · {inDigits(tokensUsed)} tokens · {inDigits(creditsUsed)} credits
+        Started <Time iso={createdAt} /> · {inDigits(tokensUsed)} tokens · {asAmount(creditsUsed, 'credits')}
         {durationMs !== null && ` · ${asDuration(durationMs)}`}
       </p>
       {errorMessage !== null && <Notice kind="fault">{errorMessage}</Notice>}
       {output !== null && (
         <>
           <h2>Answer</h2>
-          <p className="pre">{output}</p>
+          <MarkdownText text={output} />
         </>
       )}
     </Card>
-  );
-}
-
-function Steps({ steps, isRunning }: { steps: Step[]; isRunning: boolean }): ReactNode {
-  return (
-    <Card title="Steps">
-      <ol className="steps" aria-live="polite" aria-busy={isRunning}>
-        {steps.map((step) => (
-          <li key={step.stepNumber}>
-            <h3>
-              {asWords(step.stepType)}{' '}
-              {step.toolName !== null && <span className="code">{step.toolName}</span>}
-            </h3>
-            {step.content !== null && <p className="pre">{step.content}</p>}
-            <OutputPreview output={step.toolOutput} label={step.toolName ?? 'Output'} />
-            <StepData name="Input" value={step.toolInput} />
-            <StepData name="Output" value={step.toolOutput} />
-          </li>
-        ))}
-      </ol>
-      {isRunning && <Loading rows={1} />}
-    </Card>
-  );
-}
-
-function StepData({ name, value }: { name: string; value: unknown }): ReactNode {
-  if (value === null || value === undefined) return null;
-  return (
-    <details>
-      <summary>{name}</summary>
-      <Json value={value} />
-    </details>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, type ReactNode } from 'react';
 
-/** The frame of what is shown to whoever is not signed in. */
+/** The frame of the pages for people who are not signed in. */
 export function Gate({ title, children }: { title: string; children: ReactNode }): ReactNode {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {

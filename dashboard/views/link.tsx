@@ -11,7 +11,7 @@ interface LinkProps {
   onEnter(session: Session): void;
 }
 
-/** A one-time link: whose it is, and their new password. */
+/** The page of a one-time link: it shows whom the link is for, and asks for a new password. */
 export function LinkView({ token, onEnter }: LinkProps): ReactNode {
   const [owner, setOwner] = useState<LinkOwner>();
   const [fault, setFault] = useState<Fault>();

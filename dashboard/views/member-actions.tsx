@@ -37,7 +37,7 @@ interface MemberProps {
   reload(): void;
 }
 
-/** The role, to be changed at once; a refusal stands below it and the old one remains. */
+/** Changes a member's role immediately. If the server refuses, the fault is shown below and the old role stays. */
 export function RoleSelect({ member, reload }: MemberProps): ReactNode {
   const { api, userId, recheck } = usePlace();
   const { role } = useRights();
@@ -70,7 +70,7 @@ interface ActionsProps extends MemberProps {
   onLink(link: HandedLink): void;
 }
 
-/** A new link for a forgotten password; removal. */
+/** Makes a link for a forgotten password, or removes the member. */
 export function MemberActions({ member: { userId, email }, reload, onLink }: ActionsProps): ReactNode {
   const { api, userId: ownId, recheck } = usePlace();
   const link = useAction(async () => {

@@ -1,9 +1,12 @@
-import { useState, type ReactNode } from 'react';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { graphql, type ResultOf } from '../data/graphql.js';
-import { useQuery } from '../data/hooks.js';
+import { useQuery, useRights } from '../data/hooks.js';
+import { readModelFilter, type ModelSearch } from '../data/model-filter.js';
 import { MODEL_TYPES, TIERS } from '../data/words.generated.js';
+import { href } from '../route.js';
 import { Badge, Card, Empty, FaultNotice, Loading } from '../ui/basics.js';
-import { SelectField, TextField } from '../ui/field.js';
+import { ChoiceFilter, Filters, TextFilter, WordFilter } from '../ui/filters.js';
 import { asAmount, asWords, inDigits } from '../ui/format.js';
 import { PageFrame } from '../ui/page.js';
 import { DataTable, type Column } from '../ui/table.js';
@@ -13,6 +16,8 @@ const MODELS = graphql(`
     models {
       id
       name
+      provider
+      ownedBy
       type
       tier
       multiplier
@@ -24,6 +29,10 @@ const MODELS = graphql(`
       }
       contextWindow
       maxOutputTokens
+      modalities {
+        input
+        output
+      }
       default
       available
     }
@@ -32,25 +41,27 @@ const MODELS = graphql(`
 
 type Model = ResultOf<typeof MODELS>['models'][number];
 
-const UNITS: Record<string, string> = { '1k_tokens': '1,000 tokens' };
-/** A catalogue may name hundreds: what nobody scrolls to is not drawn. */
-const SHOWN = 100;
+const UNITS: Record<string, string> = { '1k_tokens': '1,000 tokens', '100_documents': '100 documents' };
+/** The playground's tab for each type of model. */
+const TABS: Record<Model['type'], string> = {
+  chat: 'chat',
+  embedding: 'embeddings',
+  rerank: 'rerank',
+  image: 'images',
+  image_edit: 'edits',
+  video: 'video',
+  music: 'music',
+  tts: 'speech',
+  stt: 'transcription',
+};
 
-interface Filter {
-  text: string;
-  type: string;
-  tier: string;
-  isReady: boolean;
-}
-
-const EVERYTHING: Filter = { text: '', type: '', tier: '', isReady: true };
-
-function matches({ id, name, type, tier, available }: Model, filter: Filter): boolean {
-  const words = filter.text.toLowerCase().split(/\s+/);
+function matches({ id, name, type, provider, tier, available }: Model, search: ModelSearch): boolean {
+  const words = (search.text ?? '').toLowerCase().split(/\s+/);
   return (
-    (filter.type === '' || filter.type === type) &&
-    (filter.tier === '' || filter.tier === tier) &&
-    (!filter.isReady || available) &&
+    (search.type ?? type) === type &&
+    (search.provider ?? provider) === provider &&
+    (search.tier ?? tier) === tier &&
+    (search.show === 'all' || available) &&
     words.every((word) => `${id} ${name}`.toLowerCase().includes(word))
   );
 }
@@ -60,32 +71,73 @@ const COLUMNS: Column<Model>[] = [
     label: 'Model',
     cell: (model) => (
       <>
-        <strong>{model.name}</strong> {model.default && <Badge tone="good">default</Badge>}
+        <strong>{model.name}</strong> {model.default && <Badge tone="good">default</Badge>}{' '}
+        {!model.available && <Badge tone="calm">not configured</Badge>}
         <br />
         <span className="code muted">{model.id}</span>
       </>
     ),
   },
-  { label: 'Type', cell: ({ type }) => asWords(type) },
+  {
+    label: 'Provider',
+    cell: ({ provider, ownedBy }) => (
+      <>
+        {provider}
+        {ownedBy !== provider && (
+          <>
+            <br />
+            <span className="muted whole">{ownedBy}</span>
+          </>
+        )}
+      </>
+    ),
+  },
+  {
+    label: 'Does',
+    cell: ({ type, modalities: { input, output } }) => (
+      <>
+        {asWords(type)}
+        <br />
+        <span className="muted">
+          {input.join(', ')} → {output.join(', ')}
+        </span>
+      </>
+    ),
+  },
   { label: 'Tier', cell: ({ tier }) => tier },
-  { label: 'Price', cell: (model) => <Price model={model} /> },
+  {
+    label: 'Price',
+    cell: (model) => <Price model={model} />,
+  },
   {
     label: 'Context',
     isNumber: true,
     cell: ({ contextWindow }) => (contextWindow === null ? '–' : inDigits(contextWindow)),
   },
-  {
-    label: 'State',
-    cell: ({ available }) =>
-      available ? <Badge tone="good">ready</Badge> : <Badge tone="calm">not configured</Badge>,
-  },
 ];
 
-/** With the multiplier: what a call really costs. */
+/** The column that opens the playground, for people who may call models. */
+const TRY: Column<Model> = {
+  label: 'Try',
+  cell: ({ id, name, type, available }) =>
+    available ? (
+      <a
+        className="button button-quiet"
+        href={`${href('playground', TABS[type])}?model=${encodeURIComponent(id)}`}
+        aria-label={`Try ${name}`}
+      >
+        Try
+      </a>
+    ) : null,
+};
+
+/**
+ * The price of a call, including the multiplier. For images and videos the multiplier changes only the credits, not the amount of their own bucket.
+ */
 function Price({ model: { pricing, multiplier } }: { model: Model }): ReactNode {
   const { unit, bucket, amount, credits } = pricing;
   const parts = [
-    ...(bucket === 'credits' ? [] : [asAmount(amount * multiplier, bucket)]),
+    ...(bucket === 'credits' ? [] : [asAmount(credits === 0 ? amount * multiplier : amount, bucket)]),
     ...(credits === 0 ? [] : [asAmount(credits * multiplier, 'credits')]),
   ];
   return (
@@ -99,82 +151,57 @@ function Price({ model: { pricing, multiplier } }: { model: Model }): ReactNode 
   );
 }
 
-/** The catalogue: what can be called, at what price. */
+/** The catalogue: all models with their prices. */
 export function ModelsView(): ReactNode {
   const { data, fault, isLoading, reload } = useQuery(MODELS, {});
-  const [filter, setFilter] = useState(EVERYTHING);
-  const found = data?.models.filter((model) => matches(model, filter)) ?? [];
+  const { canWork } = useRights();
+  const search = useSearch({ from: '/models' });
+  const navigate = useNavigate({ from: '/models' });
+  const isFiltered = Object.values(search).some((value) => value !== undefined);
+  const choose = (changed: Record<string, string>): void =>
+    void navigate({ search: readModelFilter({ ...search, ...changed }) });
+  const found = data?.models.filter((model) => matches(model, search)) ?? [];
+  const providers = [...new Set(data?.models.map(({ provider }) => provider))].toSorted();
   return (
     <PageFrame title="Models" note="Prices include the model’s multiplier.">
-      <Filters filter={filter} onChange={setFilter} />
+      <Filters isFiltered={isFiltered} to="/models">
+        <TextFilter label="Search" name="text" value={search.text} onChoose={choose} />
+        <WordFilter label="Type" name="type" words={MODEL_TYPES} value={search.type} onChoose={choose} />
+        <ChoiceFilter
+          label="Provider"
+          name="provider"
+          choices={providers.map((name) => ({ id: name, name }))}
+          value={search.provider}
+          onChoose={choose}
+        />
+        <WordFilter label="Tier" name="tier" words={TIERS} value={search.tier} onChoose={choose} />
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={search.show !== 'all'}
+            onChange={({ target }) => choose({ show: target.checked ? '' : 'all' })}
+          />
+          Ready to use only
+        </label>
+      </Filters>
       <Card>
         {data === undefined && isLoading && <Loading rows={6} />}
         <FaultNotice fault={fault} retry={reload} />
         {data && (
           <p className="hint" role="status">
             {found.length} of {data.models.length} models
-            {found.length > SHOWN && `, the first ${SHOWN} shown`}
           </p>
         )}
         {data && found.length === 0 && <Empty title="No such model">Change the search or the filters.</Empty>}
         {found.length > 0 && (
           <DataTable
             caption="Models"
-            columns={COLUMNS}
-            items={found.slice(0, SHOWN)}
+            columns={canWork ? [...COLUMNS, TRY] : COLUMNS}
+            items={found}
             rowKey={({ id, type }) => `${id} ${type}`}
           />
         )}
       </Card>
     </PageFrame>
-  );
-}
-
-function Filters({ filter, onChange }: { filter: Filter; onChange(filter: Filter): void }): ReactNode {
-  const options = (all: string, values: readonly string[]): ReactNode => (
-    <>
-      <option value="">{all}</option>
-      {values.map((value) => (
-        <option key={value} value={value}>
-          {asWords(value)}
-        </option>
-      ))}
-    </>
-  );
-  return (
-    <search className="filters">
-      <TextField
-        label="Search"
-        name="text"
-        type="search"
-        placeholder="Name or id"
-        value={filter.text}
-        onChange={({ target }) => onChange({ ...filter, text: target.value })}
-      />
-      <SelectField
-        label="Type"
-        name="type"
-        value={filter.type}
-        onChange={({ target }) => onChange({ ...filter, type: target.value })}
-      >
-        {options('All types', MODEL_TYPES)}
-      </SelectField>
-      <SelectField
-        label="Tier"
-        name="tier"
-        value={filter.tier}
-        onChange={({ target }) => onChange({ ...filter, tier: target.value })}
-      >
-        {options('All tiers', TIERS)}
-      </SelectField>
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={filter.isReady}
-          onChange={({ target }) => onChange({ ...filter, isReady: target.checked })}
-        />
-        Ready to use only
-      </label>
-    </search>
   );
 }

@@ -1,110 +1,189 @@
-import { useEffect, type ReactNode } from 'react';
-import { usePlace, useQuery } from '../data/hooks.js';
-import { useJobs } from '../data/jobs.js';
-import { QUOTA, type Bucket, type Plan } from '../data/quota.js';
-import { href } from '../route.js';
+import { Link } from '@tanstack/react-router';
+import { useQuota } from '@penstock/client/react';
+import { lazy, Suspense, useMemo, type ReactNode } from 'react';
+import {
+  ATTENTION,
+  budgetMatters,
+  jobMatters,
+  quotaMatters,
+  webhookMatters,
+  type Matter,
+} from '../data/attention.js';
+import { barsOf, colouredOf } from '../data/bars.js';
+import { toFault } from '../data/fault.js';
+import { usePlace, useQuery, useRights } from '../data/hooks.js';
+import { useJobs, type JobRow } from '../data/jobs.js';
+import type { Pages } from '../data/pages.js';
+import type { Bucket, Plan } from '../data/quota.js';
+import { SUMMARY, sumsOf, timeZone, totalsOf } from '../data/usage.js';
+import { rangeOf, startsIn } from '../data/usage-filter.js';
 import { Badge, Card, Empty, FaultNotice, Loading } from '../ui/basics.js';
-import { Time, asWords, inDigits } from '../ui/format.js';
-import { JobTable } from '../ui/job-table.js';
-import { Meter } from '../ui/meter.js';
+import { Time, asWords, inDigits, inDollars } from '../ui/format.js';
+import { JobState, subjectOf } from '../ui/job-state.js';
 import { PageFrame } from '../ui/page.js';
+import { QuotaTiles } from '../ui/quota-tiles.js';
+import { Thumbnail } from '../ui/thumbnail.js';
+import { Bars } from './usage-bars.js';
 
-const UNLIMITED = -1;
-const RECENT = 8;
-const REFRESH_MS = 30_000;
+const RECENT = 6;
+const DAY_MS = 86_400_000;
 
-/** What is left, and what is going on. */
+/** Loaded only for organisations that have not made a call yet. */
+const FirstCall = lazy(() => import('./first-call.js').then(({ FirstCall: view }) => ({ default: view })));
+
+/** The overview: first what needs attention, then the quota, the usage, and the current work. */
 export function OverviewView(): ReactNode {
   const { organization } = usePlace();
-  const { data, fault, isLoading, reload } = useQuery(QUOTA, {});
-  const jobs = useJobs({ first: RECENT });
-  const recent = { ...jobs, items: jobs.items?.slice(0, RECENT), hasMore: false };
-  const finished = jobs.items?.filter(({ completedAt }) => completedAt !== null).length;
-  // A job that ends is charged: the bars follow.
-  useEffect(() => {
-    if (finished !== undefined) reload();
-  }, [finished, reload]);
-  // Chats and other people's calls tell nobody.
-  useEffect(() => {
-    const timer = setInterval(reload, REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [reload]);
+  const { canWork } = useRights();
+  const { quota: told, error } = useQuota();
+  const attention = useAttention();
+  const quota = told ?? attention.data?.quota;
+  const jobs = useJobs({ pageSize: RECENT });
+  const usage = useUsage();
+  const hasCalled = usage.rows === undefined || usage.rows.length > 0 || (jobs.items?.length ?? 1) > 0;
   return (
-    <PageFrame title="Overview" note={organization.name}>
-      {data && <PlanLine plan={data.quota.plan} />}
-      <FaultNotice fault={fault} retry={reload} />
-      {data === undefined && isLoading && <Loading rows={4} />}
-      {data && (
-        <ul className="buckets" aria-label="Quota in this period">
-          {data.quota.quotas.map((bucket) => (
-            <BucketCard key={bucket.bucket} bucket={bucket} />
-          ))}
-        </ul>
+    <PageFrame
+      title="Overview"
+      note={quota === undefined ? organization.name : <PlanLine name={organization.name} plan={quota.plan} />}
+    >
+      <FaultNotice fault={error && toFault(error)} />
+      <Attention {...attention} quotas={quota?.quotas ?? []} />
+      {!hasCalled && canWork && (
+        <Suspense>
+          <FirstCall />
+        </Suspense>
       )}
-      <Card title="Recent jobs" note="Live" actions={<a href={href('jobs')}>All jobs</a>}>
-        <JobTable pages={recent} empty={<NoJobs />} />
-      </Card>
+      {quota === undefined && error === undefined && <Loading rows={4} />}
+      {quota && <QuotaTiles quotas={quota.quotas} />}
+      <div className="overview-two">
+        <Card title="Last 30 days" actions={<Link to="/usage">Usage</Link>}>
+          <UsageOfMonth {...usage} />
+        </Card>
+        <RecentJobs jobs={jobs} />
+      </div>
     </PageFrame>
   );
 }
 
-function NoJobs(): ReactNode {
+function RecentJobs({ jobs }: { jobs: Pages<JobRow> }): ReactNode {
   return (
-    <Empty title="No jobs yet">
-      Pictures, films, music, speech and transcripts appear here while they are made. Try the{' '}
-      <a href={href('playground')}>playground</a>.
-    </Empty>
+    <Card title="Recent jobs" note="Live" actions={<Link to="/jobs">All jobs</Link>}>
+      <FaultNotice fault={jobs.fault} retry={jobs.reload} />
+      {jobs.items === undefined && jobs.isLoading && <Loading rows={4} />}
+      {jobs.items?.length === 0 && (
+        <Empty title="No jobs yet">
+          Pictures, films, music, speech and transcripts appear here while they are made. Try the{' '}
+          <Link to="/playground/{-$tab}">playground</Link>.
+        </Empty>
+      )}
+      <ul className="recent" aria-live="polite" aria-relevant="additions">
+        {jobs.items?.slice(0, RECENT).map((job) => (
+          <li key={job.id}>
+            <Thumbnail job={job} />
+            <div>
+              <Link to="/jobs/$id" params={{ id: job.id }}>
+                {asWords(job.tool)}
+              </Link>
+              <span className="muted line">{job.errorMessage ?? subjectOf(job.inputParams)}</span>
+            </div>
+            <div className="recent-state">
+              <JobState job={job} />
+              <Time iso={job.createdAt} />
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Card>
   );
 }
 
-function PlanLine({ plan }: { plan: Plan }): ReactNode {
+/** Reads with one request what does not wait for the socket. */
+function useAttention() {
+  const since = useMemo(() => new Date(Math.floor((Date.now() - DAY_MS) / 60_000) * 60_000), []);
+  return { since, ...useQuery(ATTENTION, { since: since.toISOString() }) };
+}
+
+interface AttentionProps extends ReturnType<typeof useAttention> {
+  quotas: readonly Bucket[];
+}
+
+/** Lists what needs attention. It shows nothing if the list is empty. */
+function Attention({ quotas, since, data, fault, reload }: AttentionProps): ReactNode {
+  const day = since.toLocaleDateString('sv');
+  const matters: Matter[] = [
+    ...quotaMatters(quotas, asWords),
+    ...(data
+      ? [...budgetMatters(data.budgets), ...webhookMatters(data.webhooks), ...jobMatters(data.jobs, day)]
+      : []),
+  ].toSorted((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'));
+  if (matters.length === 0) return <FaultNotice fault={fault} retry={reload} />;
   return (
-    <p className="plan-line">
-      <strong>{plan.name}</strong>
+    <section className="attention" aria-label="Needs attention">
+      <h2>Needs attention</h2>
+      <ul>
+        {matters.map(({ id, tone, text, href }) => (
+          <li key={id} className={`matter matter-${tone}`}>
+            <a href={href}>{text}</a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function useUsage() {
+  const range = useMemo(() => rangeOf({}), []);
+  const { data, fault, reload } = useQuery(SUMMARY, {
+    ...range,
+    interval: 'day',
+    groupBy: ['model'],
+    timeZone,
+  });
+  return { range, rows: data?.usageSummary, fault, reload };
+}
+
+function UsageOfMonth({ range, rows, fault, reload }: ReturnType<typeof useUsage>): ReactNode {
+  if (rows === undefined) return fault ? <FaultNotice fault={fault} retry={reload} /> : <Loading rows={4} />;
+  if (rows.length === 0)
+    return <Empty title="Nothing used in this time">Calls are summed up here within a minute.</Empty>;
+  const { requests, cost, errors } = sumsOf(rows);
+  const names = colouredOf(totalsOf(rows, 'model', 'requests'));
+  const shown = { by: 'model', measure: 'requests' } as const;
+  return (
+    <>
+      <p className="sums">
+        <span>
+          <strong>{inDigits(requests)}</strong> requests
+        </span>
+        <span>
+          <strong>{inDollars(cost)}</strong> cost
+        </span>
+        <span>
+          <strong>{inDigits(errors)}</strong> errors
+        </span>
+      </p>
+      <Bars
+        bars={barsOf(rows, { starts: startsIn(range, 'day'), names, ...shown })}
+        labels={names.map((name) => name ?? 'none')}
+        interval="day"
+        measure="requests"
+      />
+    </>
+  );
+}
+
+function PlanLine({ name, plan }: { name: string; plan: Plan }): ReactNode {
+  return (
+    <span className="plan-line">
+      {name} · <strong>{plan.name}</strong>
       {plan.entitled ? (
         <Badge tone="good">active</Badge>
       ) : (
         <Badge tone="bad">ended – the Free limits hold</Badge>
       )}
-      <span className="muted">
+      <span>
         Counters reset <Time iso={plan.periodEnd} />
       </span>
-    </p>
-  );
-}
-
-function BucketCard({
-  bucket: { bucket, remaining, limit, used, usagePercent },
-}: {
-  bucket: Bucket;
-}): ReactNode {
-  const name = asWords(bucket);
-  const isUnlimited = limit === UNLIMITED;
-  // What work under way may still take. The chat tokens are the credits once more, and what both have left is one.
-  const reserved = isUnlimited || bucket === 'chat_tokens' ? 0 : Math.max(0, limit - used - remaining);
-  if (limit === 0)
-    return (
-      <li className="bucket is-off">
-        <h2>{name}</h2>
-        <p className="muted">Not in this plan</p>
-      </li>
-    );
-  return (
-    <li className="bucket">
-      <h2>{name}</h2>
-      <p className="bucket-left">
-        <strong>{isUnlimited ? 'Unlimited' : inDigits(remaining)}</strong>
-        {!isUnlimited && <span className="muted"> left</span>}
-      </p>
-      {!isUnlimited && <Meter label={`${name} used`} percent={usagePercent} />}
-      <p className="bucket-used">
-        <span>
-          {inDigits(used)}
-          {isUnlimited ? ' used' : ` of ${inDigits(limit)}`}
-          {reserved > 0 && `, ${inDigits(reserved)} reserved`}
-        </span>
-        {!isUnlimited && <span>{inDigits(Math.round(usagePercent * 10) / 10)} %</span>}
-      </p>
-    </li>
+    </span>
   );
 }

@@ -13,18 +13,20 @@ import { DataTable, type Column } from '../ui/table.js';
 
 const BUDGETS = graphql(`
   query Budgets {
-    budgets {
-      id
-      name
-      scope
-      subject
-      unit
-      limit
-      period
-      resetsAt
-      spent
-      reserved
-      hard
+    budgets(first: null) {
+      nodes {
+        id
+        name
+        scope
+        subject
+        unit
+        limit
+        period
+        resetsAt
+        spent
+        reserved
+        hard
+      }
     }
   }
 `);
@@ -45,7 +47,7 @@ const DELETE_BUDGET = graphql(`
   }
 `);
 
-type Budget = ResultOf<typeof BUDGETS>['budgets'][number];
+type Budget = ResultOf<typeof BUDGETS>['budgets']['nodes'][number];
 type Input = VariablesOf<typeof CREATE_BUDGET>['input'];
 
 const SCOPES = [
@@ -63,12 +65,12 @@ function amountIn(unit: string, amount: unknown): string {
   return `${inDigits(Number(amount))} ${asWords(unit).toLowerCase()}`;
 }
 
-/** What calls may spend at most, and have spent. */
+/** The limits of what calls may spend, with the amounts spent so far. */
 export function BudgetsPanel(): ReactNode {
   const { canManage } = useRights();
   const { data, fault, isLoading, reload } = useQuery(BUDGETS, {});
   const [isCreating, setCreating] = useState(false);
-  const budgets = data?.budgets;
+  const budgets = data?.budgets.nodes;
   return (
     <Card
       note="A budget refuses calls that do not fit any more, or only counts them."
@@ -162,7 +164,7 @@ interface CreateProps {
   onCreated(): void;
 }
 
-/** USD stay text, so that no digit is lost. */
+/** Reads the form. USD amounts stay text, so that no digit is lost. */
 function inputOf(form: HTMLFormElement, scope: string): Input {
   const [unit, limit] = [entered(form, 'unit'), entered(form, 'limit')];
   return {
@@ -223,7 +225,7 @@ function CreateBudgetDialog({ onClose, onCreated }: CreateProps): ReactNode {
   );
 }
 
-/** How much, of what, how often, and what happens beyond it. */
+/** The fields for a budget's amount, unit and period, and whether calls beyond it are refused. */
 function Bounds({ fault }: { fault: Fault | undefined }): ReactNode {
   return (
     <>

@@ -1,8 +1,9 @@
 import { useState, type ReactNode } from 'react';
 import type { Role } from '../data/auth.js';
 import { graphql } from '../data/graphql.js';
-import { usePlace, useQuery, useRights } from '../data/hooks.js';
+import { usePlace, useRights } from '../data/hooks.js';
 import { MEMBERS, ROLES, type HandedLink, type Member } from '../data/members.js';
+import { useWholeList } from '../data/pages.js';
 import { Badge, Button, Card, FaultNotice, Loading, Notice } from '../ui/basics.js';
 import { Dialog } from '../ui/dialog.js';
 import { SelectField, TextField, entered } from '../ui/field.js';
@@ -26,10 +27,14 @@ const ADD_MEMBER = graphql(`
   }
 `);
 
-/** Who belongs to the organisation, with which role. */
+/** The members of the organisation and their roles. */
 export function MembersPanel(): ReactNode {
   const { canManage } = useRights();
-  const { data, fault, isLoading, reload } = useQuery(MEMBERS, {});
+  const { items, fault, isLoading, reload } = useWholeList({
+    operation: MEMBERS,
+    variables: {},
+    page: ({ penstockMembers }) => penstockMembers,
+  });
   const [isAdding, setAdding] = useState(false);
   const [link, setLink] = useState<HandedLink>();
   const [known, setKnown] = useState<string>();
@@ -45,16 +50,9 @@ export function MembersPanel(): ReactNode {
         )
       }
     >
-      {data === undefined && isLoading && <Loading />}
+      {items === undefined && isLoading && <Loading />}
       <FaultNotice fault={fault} retry={reload} />
-      {data && (
-        <DataTable
-          caption="Members"
-          columns={columns}
-          items={data.penstockMembers}
-          rowKey={(one) => one.userId}
-        />
-      )}
+      {items && <DataTable caption="Members" columns={columns} items={items} rowKey={(one) => one.userId} />}
       {known !== undefined && (
         <Notice kind="good">{known} was added and signs in as before: no link is needed.</Notice>
       )}
@@ -77,7 +75,7 @@ export function MembersPanel(): ReactNode {
 function useColumns(reload: () => void, onLink: (link: HandedLink) => void): Column<Member>[] {
   const { userId } = usePlace();
   const { canManage, role } = useRights();
-  // Admins cannot change owners.
+  // Only owners can change owners.
   const mayChange = (member: Member): boolean => canManage && (role === 'owner' || member.role !== 'owner');
   const columns: Column<Member>[] = [
     {
@@ -119,7 +117,7 @@ function LinkDialog({ link, onClose }: { link: HandedLink; onClose(): void }): R
 
 interface AddMemberProps {
   onClose(): void;
-  /** Without a link where the person has a password already. */
+  /** Called with the link for the new member. It is null if the person already has a password. */
   onAdded(email: string, link: string | null): void;
 }
 

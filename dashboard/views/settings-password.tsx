@@ -8,14 +8,17 @@ import { FormFault, NewPasswordFields, newPassword, newPasswordNames, useForm } 
 const CHANGE_PASSWORD = graphql(`
   mutation ChangePassword($input: ChangePenstockPasswordInput!) {
     changePenstockPassword(input: $input) {
-      success
+      person {
+        id
+        email
+      }
     }
   }
 `);
 
 const FIELDS = ['currentPassword', ...newPasswordNames('newPassword')];
 
-/** One's own password, changed by whoever knows the current one. */
+/** Changes the person's own password. The current password is required. */
 export function PasswordPanel(): ReactNode {
   const { api, email } = usePlace();
   const [isDone, setDone] = useState(false);

@@ -1,10 +1,12 @@
+import { useQuota } from '@penstock/client/react';
 import type { ReactNode } from 'react';
+import { toFault } from '../data/fault.js';
 import { graphql } from '../data/graphql.js';
-import { usePlace, useQuery, useRights } from '../data/hooks.js';
-import { QUOTA } from '../data/quota.js';
+import { usePlace, useRights } from '../data/hooks.js';
 import { Badge, Card, FaultNotice, Loading } from '../ui/basics.js';
 import { ConfirmButton } from '../ui/dialog.js';
 import { asDate } from '../ui/format.js';
+import { QuotaTiles } from '../ui/quota-tiles.js';
 
 const CANCEL = graphql(`
   mutation CancelSubscription {
@@ -15,13 +17,13 @@ const CANCEL = graphql(`
   }
 `);
 
-/** The plan that holds; the operator changes it, an owner or admin may end it. */
+/** The current plan. Only the operator changes it; an owner or admin can cancel it. */
 export function PlanPanel(): ReactNode {
   const { api } = usePlace();
   const { canManage } = useRights();
-  const { data, fault, isLoading, reload } = useQuery(QUOTA, {});
-  if (data === undefined) return isLoading ? <Loading /> : <FaultNotice fault={fault} retry={reload} />;
-  const { plan } = data.quota;
+  const { quota, error } = useQuota();
+  if (quota === undefined) return error ? <FaultNotice fault={toFault(error)} /> : <Loading />;
+  const { plan } = quota;
   const canCancel = canManage && plan.entitled && plan.kind !== 'free';
   return (
     <Card
@@ -32,7 +34,7 @@ export function PlanPanel(): ReactNode {
             label="Cancel subscription"
             question={`Cancel ${plan.name}?`}
             kind="plain"
-            work={() => api.request(CANCEL, {}).then(reload)}
+            work={() => api.request(CANCEL, {})}
           >
             It holds until {asDate(plan.periodEnd)}; after that the limits of the Free plan apply. Only
             whoever operates this installation can subscribe you again.
@@ -54,6 +56,7 @@ export function PlanPanel(): ReactNode {
         <dt>Period ends</dt>
         <dd>{asDate(plan.periodEnd)}</dd>
       </dl>
+      <QuotaTiles quotas={quota.quotas} />
       <p className="hint">Other plans and top-ups are set by whoever operates this installation.</p>
     </Card>
   );

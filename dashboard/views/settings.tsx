@@ -1,7 +1,9 @@
+import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useRights } from '../data/hooks.js';
 import { href } from '../route.js';
 import { PageFrame } from '../ui/page.js';
+import { NoSuchView } from './not-found.js';
 import { AuditPanel } from './settings-audit.js';
 import { BudgetsPanel } from './settings-budgets.js';
 import { KeysPanel } from './settings-keys.js';
@@ -12,7 +14,7 @@ import { PlanPanel } from './settings-plan.js';
 interface Tab {
   name: string;
   label: string;
-  /** Only for those who may manage it. */
+  /** Whether the tab is shown only to owners and admins. */
   isManaged: boolean;
   panel: () => ReactNode;
 }
@@ -26,25 +28,27 @@ const TABS: Tab[] = [
   { name: 'password', label: 'Password', isManaged: false, panel: () => <PasswordPanel /> },
 ];
 
-/** Keys, budgets, members, plan, the audit log and one's own password. */
-export function SettingsView({ tab: name }: { tab: string | undefined }): ReactNode {
+/** Keys, budgets, members, plan, audit log and the person's own password. */
+export function SettingsView(): ReactNode {
+  const { tab: name } = useParams({ from: '/settings/{-$tab}' });
   const { canManage } = useRights();
   const tabs = TABS.filter(({ isManaged }) => canManage || !isManaged);
-  const tab = tabs.find((one) => one.name === name) ?? tabs[0];
+  const tab = name === undefined ? tabs[0] : tabs.find((one) => one.name === name);
+  if (tab === undefined) return <NoSuchView />;
   return (
-    <PageFrame title={tab?.label ?? 'Settings'}>
+    <PageFrame title={tab.label ?? 'Settings'}>
       <nav className="tabs" aria-label="Settings">
         {tabs.map((one) => (
           <a
             key={one.name}
             href={href('settings', one.name)}
-            aria-current={one.name === tab?.name ? 'page' : undefined}
+            aria-current={one.name === tab.name ? 'page' : undefined}
           >
             {one.label}
           </a>
         ))}
       </nav>
-      {tab?.panel()}
+      {tab.panel()}
     </PageFrame>
   );
 }

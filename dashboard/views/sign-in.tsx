@@ -6,21 +6,21 @@ import { useForm } from '../ui/form.js';
 import { Gate } from './gate.js';
 
 interface SignInProps {
-  /** A session was there and ended: whoever was at work is told why they stand here. */
+  /** Whether a session has ended. The page then explains to the person why it is shown. */
   hasEnded: boolean;
   onEnter(session: Session): void;
 }
 
 const PASSWORD_ONLY: SignInOptions = { password: true, oidc: null };
 
-/** What the identity provider's way back says went wrong (`?error=`). It is shown once: a reload begins anew. */
+/** The error that the identity provider returned (`?error=`). It is shown once: it is removed from the address. */
 function takeError(): string | null {
   const error = new URLSearchParams(window.location.search).get('error');
   if (error !== null) window.history.replaceState(null, '', window.location.pathname + window.location.hash);
   return error;
 }
 
-/** E-mail and password, or the identity provider where one is configured. */
+/** Sign-in by e-mail and password, or by the identity provider if one is configured. */
 export function SignInView({ hasEnded, onEnter }: SignInProps): ReactNode {
   const [error] = useState(takeError);
   const [options, setOptions] = useState(PASSWORD_ONLY);

@@ -1,157 +1,118 @@
-import { useMemo, type ReactNode } from 'react';
-import { graphql, type ResultOf } from '../data/graphql.js';
-import { usePages } from '../data/pages.js';
-import { go, href } from '../route.js';
-import { Badge, Card, Empty, type Tone } from '../ui/basics.js';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Fragment, useMemo, type ReactNode } from 'react';
+import { useKeyNames } from '../data/key-names.js';
+import {
+  DIMENSIONS,
+  intervalsIn,
+  MEASURES,
+  readUsageFilter,
+  type Dimension,
+  type UsageSearch,
+} from '../data/usage-filter.js';
+import { useUsageParameters, type UsageParameters } from '../data/usage-sums.js';
+import { CallFilters } from '../ui/call-filters.js';
 import { SelectField } from '../ui/field.js';
-import { Time, asAmount, asDuration, asWords } from '../ui/format.js';
+import { Filters, TextFilter } from '../ui/filters.js';
+import { asWords } from '../ui/format.js';
 import { PageFrame } from '../ui/page.js';
-import { PagedTable, type Column } from '../ui/table.js';
-import { DIMENSIONS, MEASURES, UsageChart } from './usage-chart.js';
+import { measureName } from './usage-bars.js';
+import { DIMENSION_NAMES, UsageChart, UsageTotals, type Labels } from './usage-chart.js';
+import { UsageDownload } from './usage-download.js';
+import { UsageTop } from './usage-top.js';
 
-const USAGE = graphql(`
-  query UsageRecords($first: Int, $after: String, $since: DateTime) {
-    usageRecords(first: $first, after: $after, since: $since) {
-      nodes {
-        id
-        operation
-        state
-        jobId
-        keyId
-        model
-        endUser
-        costUsd
-        errorCode
-        latencyMs
-        client {
-          serviceClient
-          clientName
-          userAgent
-        }
-        amounts {
-          bucket
-          amount
-        }
-        granted {
-          bucket
-          amount
-        }
-        createdAt
-      }
-      nextCursor
-    }
-  }
-`);
-
-type UsageRecord = ResultOf<typeof USAGE>['usageRecords']['nodes'][number];
-type Amount = UsageRecord['amounts'][number];
-
-const TONES: Record<string, Tone> = { reserved: 'busy', settled: 'good', released: 'calm' };
-const PAGE = 50;
-const DAY_MS = 86_400_000;
 const SPANS = [
   { value: '1', label: 'Last 24 hours' },
   { value: '7', label: 'Last 7 days' },
   { value: '30', label: 'Last 30 days' },
+  { value: '90', label: 'Last 90 days' },
+  { value: '365', label: 'Last 12 months' },
 ];
-const DEFAULT_SPAN = '30';
+const CHOSEN = { value: '', label: 'The days below' };
 
-function Amounts({ amounts, sign }: { amounts: Amount[]; sign: string }): ReactNode {
-  return amounts.map(({ bucket, amount }) => `${sign}${asAmount(amount, bucket)}`).join(', ');
+/** Summaries of usage. */
+export function UsageView(): ReactNode {
+  const search = useSearch({ from: '/usage' });
+  const parameters = useUsageParameters(search);
+  const labels = useLabels();
+  const { from, to, days: _days, interval: _interval, by: _by, count: _count, ...calls } = search;
+  return (
+    <PageFrame
+      title="Usage"
+      note="What calls add up to, a minute old at most."
+      actions={
+        <>
+          <Link to="/requests" search={{ ...calls, from, to }}>
+            Requests
+          </Link>
+          <UsageDownload parameters={parameters} />
+        </>
+      }
+    >
+      <UsageFilters search={search} parameters={parameters} />
+      {/* The key discards the chart when the parameters change: rows of other intervals or names must not be shown until the new ones arrive. */}
+      <Fragment key={JSON.stringify(parameters)}>
+        <UsageChart parameters={parameters} labels={labels} />
+        <UsageTop search={search} parameters={parameters} labels={labels} />
+        <UsageTotals search={search} parameters={parameters} labels={labels} />
+      </Fragment>
+    </PageFrame>
+  );
 }
 
-const COLUMNS: Column<UsageRecord>[] = [
-  { label: 'When', cell: ({ createdAt }) => <Time iso={createdAt} /> },
-  {
-    label: 'Operation',
-    cell: ({ operation, jobId }) =>
-      jobId === null ? asWords(operation) : <a href={href('jobs', jobId)}>{asWords(operation)}</a>,
-  },
-  { label: 'Model', cell: ({ model }) => <span className="code">{model}</span> },
-  {
-    label: 'Amount',
-    cell: ({ amounts, granted }) => (
-      <>
-        <Amounts amounts={amounts} sign="" />
-        <Amounts amounts={granted} sign="+" />
-      </>
-    ),
-  },
-  { label: 'Cost', isNumber: true, cell: ({ costUsd }) => (costUsd === null ? 'unknown' : `$${costUsd}`) },
-  {
-    label: 'State',
-    cell: ({ state, errorCode }) => (
-      <Badge tone={errorCode === null ? (TONES[state] ?? 'calm') : 'bad'}>{errorCode ?? state}</Badge>
-    ),
-  },
-  {
-    label: 'Latency',
-    isNumber: true,
-    cell: ({ latencyMs }) => (latencyMs === null ? '' : asDuration(latencyMs)),
-  },
-  { label: 'End user', cell: ({ endUser }) => <span className="clamp">{endUser}</span> },
-  {
-    label: 'Client',
-    cell: ({ client: { serviceClient, clientName, userAgent } }) => (
-      <span className="muted clamp" title={userAgent ?? undefined}>
-        {clientName ?? serviceClient ?? userAgent?.split(' ')[0]}
-      </span>
-    ),
-  },
-];
+/** Gives the labels of names. A key gets its name if the person's role may see keys. */
+function useLabels(): Labels {
+  const keys = useKeyNames();
+  return useMemo(() => {
+    const named = new Map(keys.map(({ id, name }) => [id, name]));
+    return (by: Dimension, name: string | null): string => {
+      if (name === null) return 'none';
+      if (by === 'operation') return asWords(name);
+      return by === 'key' ? (named.get(name) ?? name) : name;
+    };
+  }, [keys]);
+}
 
-/** The known value, or the first of them. */
-const oneOf = <Value extends string>(choices: readonly { value: Value }[], asked: string | undefined) =>
-  choices.find(({ value }) => value === asked) ?? (choices[0] as { value: Value });
-
-/** What was used: summed up, and each operation, newest first. @param filters the parts of its address: days, dimension, measure */
-export function UsageView({
-  filters: [span, dimension, counted],
+function UsageFilters({
+  search,
+  parameters,
 }: {
-  filters: readonly string[];
+  search: UsageSearch;
+  parameters: UsageParameters;
 }): ReactNode {
-  const days = SPANS.find(({ value }) => value === span)?.value ?? DEFAULT_SPAN;
-  const by = oneOf(DIMENSIONS, dimension).value;
-  const measure = oneOf(MEASURES, counted).value;
-  const since = useMemo(() => new Date(Date.now() - Number(days) * DAY_MS).toISOString(), [days]);
-  const pages = usePages({
-    operation: USAGE,
-    variables: { first: PAGE, since },
-    page: ({ usageRecords }) => usageRecords,
-  });
+  const navigate = useNavigate({ from: '/usage' });
+  const choose = (changed: Record<string, string>): void =>
+    void navigate({ search: readUsageFilter({ ...search, ...changed }) });
+  const isOfDays = search.from !== undefined || search.to !== undefined;
   return (
-    <PageFrame title="Usage" note="Each operation reserves its price, and is settled to what it really took.">
-      <div className="filters">
-        <Choice
-          label="Time"
-          choices={SPANS}
-          value={days}
-          onChoose={(value) => go('usage', value, by, measure)}
-        />
-        <Choice
-          label="By"
-          choices={DIMENSIONS}
-          value={by}
-          onChoose={(value) => go('usage', days, value, measure)}
-        />
-        <Choice
-          label="Counting"
-          choices={MEASURES}
-          value={measure}
-          onChoose={(value) => go('usage', days, by, value)}
-        />
-      </div>
-      <UsageChart since={since} interval={days === '1' ? 'hour' : 'day'} by={by} measure={measure} />
-      <Card>
-        <PagedTable
-          caption="Usage, newest first"
-          columns={COLUMNS}
-          pages={pages}
-          rowKey={({ id }) => id}
-          empty={<Empty title="Nothing used">Calls appear here as soon as they are made.</Empty>}
-        />
-      </Card>
-    </PageFrame>
+    <Filters isFiltered={Object.values(search).some((value) => value !== undefined)} to="/usage">
+      <Choice
+        label="Time"
+        choices={isOfDays ? [...SPANS, CHOSEN] : SPANS}
+        value={isOfDays ? '' : (search.days ?? '30')}
+        onChoose={(days) => choose({ days, from: '', to: '' })}
+      />
+      <TextFilter label="From" name="from" type="date" value={search.from} onChoose={choose} />
+      <TextFilter label="To" name="to" type="date" value={search.to} onChoose={choose} />
+      <Choice
+        label="Each"
+        choices={intervalsIn(parameters.range).map((value) => ({ value, label: asWords(value) }))}
+        value={parameters.interval}
+        onChoose={(interval) => choose({ interval })}
+      />
+      <Choice
+        label="By"
+        choices={DIMENSIONS.map((value) => ({ value, label: DIMENSION_NAMES[value].one }))}
+        value={parameters.by}
+        onChoose={(by) => choose({ by })}
+      />
+      <Choice
+        label="Counting"
+        choices={MEASURES.map((value) => ({ value, label: measureName(value) }))}
+        value={parameters.measure}
+        onChoose={(count) => choose({ count })}
+      />
+      <CallFilters search={search} onChoose={choose} />
+    </Filters>
   );
 }
 

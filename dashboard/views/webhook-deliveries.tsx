@@ -5,6 +5,7 @@ import { DELIVERIES, RETRY_DELIVERY, type Delivery, type DeliveryStatus } from '
 import { Badge, Button, Card, Empty, FaultNotice, type Tone } from '../ui/basics.js';
 import { SelectField } from '../ui/field.js';
 import { Time, asDuration } from '../ui/format.js';
+import { Json } from '../ui/media.js';
 import { PagedTable, type Column } from '../ui/table.js';
 
 const TONES: Record<DeliveryStatus, Tone> = { pending: 'busy', succeeded: 'good', failed: 'bad' };
@@ -13,11 +14,11 @@ const PAGE = 20;
 
 interface DeliveriesProps {
   webhookId: string;
-  /** The webhook's own count of failures may have changed. */
+  /** Called after a retry, because the webhook's count of failures may have changed. */
   onRetried(): void;
 }
 
-/** What was sent, how often, and what came back. */
+/** The deliveries of a webhook with their attempts and the responses. */
 export function DeliveriesCard({ webhookId, onRetried }: DeliveriesProps): ReactNode {
   const { canManage } = useRights();
   const [status, setStatus] = useState('');
@@ -35,6 +36,7 @@ export function DeliveriesCard({ webhookId, onRetried }: DeliveriesProps): React
     { label: 'State', cell: (delivery) => <State delivery={delivery} /> },
     { label: 'Happened', cell: ({ createdAt }) => <Time iso={createdAt} /> },
     { label: 'Attempts', cell: (delivery) => <Attempts delivery={delivery} /> },
+    { label: 'Sent', cell: (delivery) => <Sent delivery={delivery} /> },
   ];
   if (canManage)
     columns.push({
@@ -119,6 +121,21 @@ function Attempts({ delivery: { attempts } }: { delivery: Delivery }): ReactNode
           </li>
         ))}
       </ol>
+    </details>
+  );
+}
+
+/** The headers and the body of a delivery, exactly as they were sent. */
+function Sent({ delivery: { request } }: { delivery: Delivery }): ReactNode {
+  if (request === null) return <span className="muted">deleted</span>;
+  const headers = Object.entries(request.headers as Record<string, string>);
+  return (
+    <details>
+      <summary>Request</summary>
+      <pre className="json" tabIndex={0} aria-label="Headers">
+        {headers.map(([name, value]) => `${name}: ${value}`).join('\n')}
+      </pre>
+      <Json value={request.body} />
     </details>
   );
 }

@@ -1,3 +1,4 @@
+import { useParams } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useAction, usePlace, useQuery, useRights } from '../data/hooks.js';
 import {
@@ -15,10 +16,12 @@ import { Time, asDuration } from '../ui/format.js';
 import { PageFrame } from '../ui/page.js';
 import { DeliveriesCard } from './webhook-deliveries.js';
 import { WebhookDialog } from './webhook-form.js';
-import { WebhookSecret, WebhookState } from './webhooks.js';
+import { RecoverDialog } from './webhook-recover.js';
+import { SuccessRate, WebhookSecret, WebhookState } from './webhooks.js';
 
-/** One webhook: what it sends, how it fares, and its deliveries. */
-export function WebhookView({ id }: { id: string }): ReactNode {
+/** One webhook with its settings, its state and its deliveries. */
+export function WebhookView(): ReactNode {
+  const { id } = useParams({ from: '/webhooks/$id' });
   const { canManage } = useRights();
   const { data, fault, isLoading, reload } = useQuery(ONE_WEBHOOK, { id });
   const [turn, setTurn] = useState(0);
@@ -80,7 +83,8 @@ function WebhookActions({ webhook, refresh }: WebhookProps): ReactNode {
 
 function StateCard({ webhook, refresh }: WebhookProps): ReactNode {
   const { canManage } = useRights();
-  const { events, disabledReason, consecutiveFailures, lastDeliveryAt } = webhook;
+  const { events, disabledReason, consecutiveFailures, lastDeliveryAt, format, customHeaders } = webhook;
+  const headers = Object.keys(customHeaders as Record<string, string>);
   return (
     <Card title="State">
       <dl className="facts">
@@ -94,10 +98,22 @@ function StateCard({ webhook, refresh }: WebhookProps): ReactNode {
             <dd>{disabledReason}</dd>
           </>
         )}
+        <dt>Arrived, 7 days</dt>
+        <dd>
+          <SuccessRate outcomes={webhook.recent} />
+        </dd>
         <dt>Failures in a row</dt>
         <dd>{consecutiveFailures}</dd>
         <dt>Last attempt</dt>
         <dd>{lastDeliveryAt === null ? 'none yet' : <Time iso={lastDeliveryAt} />}</dd>
+        <dt>Body</dt>
+        <dd>{format === 'slack' ? 'A sentence for Slack' : 'The event as JSON'}</dd>
+        {headers.length > 0 && (
+          <>
+            <dt>Own headers</dt>
+            <dd className="code">{headers.join(', ')}</dd>
+          </>
+        )}
         <dt>Events</dt>
         <dd>{events.join(', ')}</dd>
       </dl>
@@ -106,7 +122,7 @@ function StateCard({ webhook, refresh }: WebhookProps): ReactNode {
   );
 }
 
-/** What an attempt said, in a line. */
+/** The result of an attempt in one line. */
 function outcome(
   attempt: { statusCode: number | null; error: string | null; durationMs: number } | undefined,
 ): string {
@@ -118,6 +134,7 @@ function outcome(
 function Controls({ webhook: { id, enabled }, refresh }: { webhook: Webhook; refresh(): void }): ReactNode {
   const { api } = usePlace();
   const [secret, setSecret] = useState<string>();
+  const [isRecovering, setRecovering] = useState(false);
   const [tested, setTested] = useState<{ isGood: boolean; text: string }>();
   const toggle = useAction(() =>
     api.request(UPDATE_WEBHOOK, { id, input: { enabled: !enabled } }).then(refresh),
@@ -141,6 +158,7 @@ function Controls({ webhook: { id, enabled }, refresh }: { webhook: Webhook; ref
         <Button isBusy={test.isBusy} onClick={() => void test.run()}>
           Send a test
         </Button>
+        <Button onClick={() => setRecovering(true)}>Recover events</Button>
         <ConfirmButton kind="plain" label="Rotate secret" question="Rotate the signing secret?" work={rotate}>
           For a day deliveries are signed with both the old secret and the new one, so that your server can be
           changed over without losing an event.
@@ -151,6 +169,7 @@ function Controls({ webhook: { id, enabled }, refresh }: { webhook: Webhook; ref
       )}
       <FaultNotice fault={toggle.fault ?? test.fault} />
       {tested && <Notice kind={tested.isGood ? 'good' : 'fault'}>Test: {tested.text}</Notice>}
+      {isRecovering && <RecoverDialog id={id} onClose={() => setRecovering(false)} onRecovered={refresh} />}
       {secret !== undefined && <WebhookSecret secret={secret} onClose={() => setSecret(undefined)} />}
     </>
   );

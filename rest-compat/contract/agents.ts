@@ -26,7 +26,7 @@ const page = (prefix: string) => ({
   cursor: { description: '`next_cursor` of the previous page.', pattern: `^${prefix}_[0-9a-z]{26}$` },
 });
 
-/** A step shows only what its type has (contract 2.12). */
+/** Removes the fields that a step's type does not have (contract 2.12). */
 function withoutNulls(step: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(step).filter(([, value]) => value !== null));
 }
@@ -119,7 +119,7 @@ export const agentRoutes: Route[] = [
     document: `query ($id: ID!) { body: agent(id: $id) { ${AGENT} } }`,
     parameters: ID,
     ...wrapped('agent'),
-    beside: true,
+    readsDuringAdmission: true,
     schemaName: 'AgentAnswer',
   },
   {
@@ -163,7 +163,7 @@ export const agentRoutes: Route[] = [
     operationId: 'runAgent',
     summary: 'Run an agent and follow it as Server-Sent Events',
     description:
-      'Each event is `data: {type, …}` with its sequence as `id:`; `start`, then `step`s, then `done` or `error`. The run goes on when its client leaves; the stream of the run joins it again.',
+      'Each event is `data: {type, …}` with its sequence as `id:`; `start`, then `step`s, then `done` or `error`. The run continues when its client leaves; the stream of the run joins it again.',
     document: `mutation ($id: ID!, $input: RunAgentInput!) { body: runAgent(id: $id, input: $input) { id } }`,
     parameters: ID,
     body: { limitBytes: BODY_LIMITS.large, example: { input: 'What is new in PostgreSQL 18?' } },
@@ -224,7 +224,7 @@ export const agentRoutes: Route[] = [
     method: 'POST',
     path: '/agents/{id}/runs/{runId}/cancel',
     operationId: 'cancelAgentRun',
-    summary: 'Cancel a run; what it used until then is charged',
+    summary: 'Cancel a run; it is charged for its use until then',
     document: `mutation ($id: ID!, $runId: ID!) { body: cancelAgentRun(id: $runId, agentId: $id) { ${RUN} } }`,
     parameters: { ...ID, ...RUN_ID },
     ...wrapped('run'),

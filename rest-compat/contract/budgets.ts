@@ -1,5 +1,4 @@
 import type { Route } from '../shared/route.types.js';
-import { wrapped } from './wrapped.js';
 
 const BUDGET = `
   id name scope subject unit limit period counts_from: countsFrom resets_at: resetsAt spent reserved remaining hard thresholds`;
@@ -10,9 +9,8 @@ export const budgetRoutes: Route[] = [
     path: '/budgets',
     operationId: 'listBudgets',
     tag: 'Quota',
-    summary: 'List budgets, with what was spent of them',
-    document: `query { body: budgets { ${BUDGET} } }`,
-    ...wrapped('budgets'),
+    summary: 'List budgets with their spent amounts',
+    document: `query { body: budgets(first: null) { budgets: nodes { ${BUDGET} } } }`,
     schemaName: 'BudgetList',
   },
   {

@@ -22,7 +22,8 @@ export const chatRoutes: Route[] = [
       rules: TOOLS_IN_ONE_FORM,
       example: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
     },
-    describe: (schema) => withOptional(schema, ['tool_calls', 'function_call', 'logprobs', 'citations']),
+    describe: (schema) =>
+      withOptional(schema, ['reasoning', 'tool_calls', 'function_call', 'logprobs', 'citations']),
     schemaName: 'ChatCompletion',
   },
 ];

@@ -9,16 +9,16 @@ const string = (description: string): JsonSchema => ({ type: 'string', descripti
 const ERROR_SCHEMA: JsonSchema = {
   type: 'object',
   properties: {
-    error: string('What is wrong, for people.'),
-    code: { ...string('What is wrong, for programs.'), enum: Object.keys(ERROR_KINDS) },
+    error: string('The error as text for people.'),
+    code: { ...string('The error code for programs.'), enum: Object.keys(ERROR_KINDS) },
     param: string('The offending field.'),
-    remaining: { type: 'number', description: 'What is left of the exhausted bucket.' },
+    remaining: { type: 'number', description: 'The remaining amount of the exhausted bucket.' },
     retryAfter: { type: 'integer', minimum: 1, description: 'Seconds to wait.' },
   },
   required: ['error'],
 };
 
-/** The contract's own words (contract 7.1). */
+/** The contract's error codes (contract 7.1). */
 export const CONTRACT: Convention = {
   name: 'contract',
   errorBody({ message, code, details: { param, remaining, retryAfter } }) {
@@ -29,7 +29,7 @@ export const CONTRACT: Convention = {
   errorEvent: ({ message, code }) => `data: ${JSON.stringify({ error: message, code })}\n\n`,
 };
 
-/** Headers that belong to every operation of a kind are told here: as a parameter of each, generated clients would have them everywhere. */
+/** Headers of all operations are described here. As a parameter of each operation, generated clients would repeat them in every method. */
 const DESCRIPTION = `A metered platform for generative models.
 
 Every POST takes an \`Idempotency-Key\` (1 to 255 characters of your choice): the same key and request within 24 hours get the first answer

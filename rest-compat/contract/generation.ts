@@ -9,8 +9,8 @@ interface Generation {
 }
 
 /**
- * Escape hatch of generations: the envelope of 2.1 where there is a result, else the asynchronous answer of 2.10. `X-Job-Id` names the job.
- * @param optional fields of an item of `data` that are left out where null
+ * Escape hatch of generations: the envelope of 2.1 if there is a result, else the asynchronous answer of 2.10. `X-Job-Id` has the job's id.
+ * @param optional fields of an item of `data` that are omitted if null
  */
 export function generationAnswer(optional: string[]): (body: Record<string, unknown>) => RouteAnswer {
   return (body) => {
@@ -33,7 +33,7 @@ export function generationAnswer(optional: string[]): (body: Record<string, unkn
 export const withoutAsync = (document = ''): string =>
   document.replace(', $async: Boolean = false', '').replace(', async: $async', '');
 
-/** Escape hatch of speech and transcription: the fields of `data` stand beside the others (contract 2.8, 2.9). */
+/** Escape hatch of speech and transcription: the fields of `data` are at the top level of the answer (contract 2.8, 2.9). */
 export function flatAnswer(body: Record<string, unknown>): RouteAnswer {
   const { body: shown, headers } = generationAnswer([])(body);
   const { data, created, ...rest } = shown as Record<string, unknown>;
@@ -67,19 +67,19 @@ function either(
   return { anyOf: [{ type: 'object', properties, required }, job] };
 }
 
-/** The schema of {@link generationAnswer}: a result, or the job that was made. */
+/** The schema of {@link generationAnswer}: a result, or the created job. */
 export function describeGeneration(schema: JsonSchema): JsonSchema {
   const { result, job } = described(schema);
   return either(withResult(result, 'array'), job);
 }
 
-/** The same where `data` is one object. */
+/** The same if `data` is one object. */
 export function describeObjectGeneration(schema: JsonSchema): JsonSchema {
   const { result, job } = described(schema);
   return either(withResult(result, 'object'), job);
 }
 
-/** The schema of {@link flatAnswer}; some fields of `data` may not be shown. */
+/** The schema of {@link flatAnswer}; some fields of `data` may be absent. */
 export function describeFlatGeneration(schema: JsonSchema, hidden: string[] = []): JsonSchema {
   const { result, job } = described(schema);
   const { created = {}, data = {}, ...rest } = withResult(result, 'object');
@@ -88,7 +88,7 @@ export function describeFlatGeneration(schema: JsonSchema, hidden: string[] = []
   return either({ created, ...shown, ...rest }, job);
 }
 
-/** A synchronous answer always has its data and usage; the optional fields of an item are left out where they do not apply. */
+/** A synchronous answer always has its data and usage; the optional fields of an item are omitted if they do not apply. */
 function withResult(
   properties: Record<string, JsonSchema>,
   type: 'array' | 'object',

@@ -4,12 +4,12 @@ import { BODY_LIMITS } from '../shared/route.types.js';
 import { withOptional } from '../shared/openapi/json-schema.js';
 import { describeGeneration, generationAnswer } from './generation.js';
 
-/** `url` or `b64_json`, as asked for. */
+/** `url` or `b64_json`, as requested. */
 const OPTIONAL = ['url', 'b64_json', 'revised_prompt'];
 
 const answerWithUrls = generationAnswer(OPTIONAL);
 
-/** Written without a copy of its files. Files as base64 may be longer together than a string of JavaScript can be, and are copied once instead of read by JSON.stringify. */
+/** Writes the answer without JSON.stringify, because base64 files may together exceed the maximum length of a JavaScript string. Each file is copied once. */
 export function answerWithFiles(body: Record<string, unknown>): RouteAnswer {
   const { body: shown, ...answer } = answerWithUrls(body);
   const files: string[] = [];
@@ -56,8 +56,8 @@ export const imageRoutes: Route[] = [
       limitBytes: BODY_LIMITS.large,
       example: { prompt: 'A red fox in the snow', size: '1024x1024', n: 1 },
     },
-    respond: (body, { asked }) =>
-      asked['response_format'] === 'b64_json' ? answerWithFiles(body) : answerWithUrls(body),
+    respond: (body, { requestFields }) =>
+      requestFields['response_format'] === 'b64_json' ? answerWithFiles(body) : answerWithUrls(body),
     describe: (schema) => withOptional(describeGeneration(schema), OPTIONAL),
     schemaName: 'ImageGeneration',
   },

@@ -22,7 +22,7 @@ export const jobRoutes: Route[] = [
     parameters: {
       tool: { description: 'Only jobs of this kind.' },
       pending: { description: 'Only pending and processing jobs.' },
-      limit: { description: 'How many jobs.', minimum: 1, maximum: 100 },
+      limit: { description: 'The maximum of jobs in the page.', minimum: 1, maximum: 100 },
       cursor: {
         description: '`next_cursor` of the previous page.',
         pattern: '^job_[0-9a-z]{26}$',
@@ -41,7 +41,7 @@ export const jobRoutes: Route[] = [
       ...JOB_ID,
       poll: { description: 'True: the answer waits up to 30 seconds for the job to finish.' },
     },
-    beside: true,
+    readsDuringAdmission: true,
     schemaName: 'Job',
   },
   {
@@ -61,7 +61,7 @@ export const jobRoutes: Route[] = [
     tag: 'Jobs',
     summary: 'Follow a job as Server-Sent Events',
     description:
-      'Each event carries its sequence as `id:`. With `Last-Event-ID` exactly the events after it come; without, the job as it now is comes first. The stream ends after the last event.',
+      "Each event has its sequence as `id:`. With `Last-Event-ID` exactly the events after it are sent; without it, the job's current state is sent first. The stream ends after the last event.",
     document: `subscription ($jobId: ID!, $after: Int) {
       body: jobProgress(id: $jobId, after: $after) { sequence type job { ${JOB} } }
     }`,

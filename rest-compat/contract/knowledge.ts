@@ -41,9 +41,10 @@ export const knowledgeRoutes: Route[] = [
     path: '/agents/{id}/knowledge',
     operationId: 'listKnowledgeFiles',
     summary: 'List knowledge files, newest first',
-    document: `query ($id: ID!) { body: knowledgeFiles(agentId: $id) { ${FILE} } }`,
+    document: `query ($id: ID!) {
+      body: knowledgeFiles(agentId: $id, first: null) { files: nodes { ${FILE} } }
+    }`,
     parameters: ID,
-    ...wrapped('files'),
     schemaName: 'KnowledgeFileList',
   },
   {
@@ -55,7 +56,7 @@ export const knowledgeRoutes: Route[] = [
     document: `query ($id: ID!, $fileId: ID!) { body: knowledgeFile(agentId: $id, id: $fileId) { ${FILE} } }`,
     parameters: { ...ID, ...FILE_ID },
     ...wrapped('file'),
-    beside: true,
+    readsDuringAdmission: true,
     schemaName: 'KnowledgeFileAnswer',
   },
   {

@@ -4,7 +4,7 @@ const MODEL = `
   id object created owned_by: ownedBy name type tier multiplier pricing { unit bucket amount credits }
   context_window: contextWindow max_output_tokens: maxOutputTokens modalities { input output } default available`;
 
-/** Types of models that the contract does not name (decisions 6): its list has them where they are asked for. */
+/** Types of models that the contract does not know (decisions 6); the list has them only on request. */
 const LATER_TYPES: ReadonlySet<unknown> = new Set(['rerank']);
 
 const contractList: Route['respond'] = (body, { query }) => {
@@ -46,7 +46,7 @@ export const modelRoutes: Route[] = [
     document: `query ($id: ID!) { body: model(id: $id) { ${MODEL} } }`,
     parameters: {
       provider: { description: "The provider's id.", example: 'sandbox' },
-      name: { description: "The model's name; it may hold slashes.", example: 'chat-basic' },
+      name: { description: "The model's name; it may contain slashes.", example: 'chat-basic' },
     },
     pathVariables: ({ provider, name }) => ({ id: name === '' ? provider : `${provider}/${name}` }),
     schemaName: 'Model',

@@ -17,7 +17,7 @@ export const quotaRoutes: Route[] = [
     path: '/quota',
     operationId: 'getQuota',
     tag: 'Quota',
-    summary: 'Read what the organisation may still use',
+    summary: "Read the organisation's quota",
     document: `query {
       body: quota {
         org_id: orgId

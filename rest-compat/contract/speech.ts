@@ -26,7 +26,7 @@ function wishesOf(accept: string): ToolRequest[] {
   });
 }
 
-/** Of the wish that names a type most closely. */
+/** The weight of the most specific range in `Accept` that matches a type. */
 function weightOf(type: string, wishes: readonly ToolRequest[]): number {
   const forms = [type, `${type.split('/', 1)[0]}/*`, '*/*'];
   const closest = forms.map((form) => wishes.find((wish) => wish.type === form)).find(Boolean);
@@ -34,8 +34,8 @@ function weightOf(type: string, wishes: readonly ToolRequest[]): number {
 }
 
 /**
- * Whether a caller rather has the sound itself than JSON, by the weights of `Accept`. Plain bytes are the sound too, and so is sound of another
- * kind: nothing that is answered is nearer to it. JSON it is where neither is preferred.
+ * Whether a caller prefers the sound itself to JSON, by the weights of `Accept`. `application/octet-stream` and every audio type
+ * mean the sound, because no other answer is closer. Without a preference the answer is JSON.
  */
 function wantsBytes(accept: string | undefined, type: string): boolean {
   if (accept === undefined) return false;

@@ -25,7 +25,7 @@ interface Answer {
   usage: object;
 }
 
-/** What a segment has besides in the chat-completions convention's `verbose_json`: its typed clients refuse one without. Nothing of it is known here. */
+/** Further fields of a segment in the convention's `verbose_json`, which its typed clients require. Penstock does not know their values. */
 export const UNKNOWN_OF_SEGMENT = {
   seek: 0,
   tokens: [],
@@ -35,7 +35,7 @@ export const UNKNOWN_OF_SEGMENT = {
   no_speech_prob: 0,
 };
 
-/** The answer's fields in the convention's `verbose_json`, beside the contract's. */
+/** The answer's fields in the convention's `verbose_json`, in addition to the contract's. */
 function inConvention(segments: Segment[]): Record<string, unknown> {
   const words = segments.flatMap((segment) => segment.words ?? []);
   return {
@@ -45,10 +45,10 @@ function inConvention(segments: Segment[]): Record<string, unknown> {
   };
 }
 
-/** Text, SRT and VTT come as they are, the usage as JSON in `X-Usage` (decisions 6, "Generations"). */
+/** Text, SRT and VTT are the whole body; the usage is JSON in `X-Usage` (decisions 6, "Generations"). */
 function transcriptionAnswer(
   body: Record<string, unknown>,
-  { asked, isForm }: Pick<RespondRequest, 'asked' | 'isForm'>,
+  { requestFields, isForm }: Pick<RespondRequest, 'requestFields' | 'isForm'>,
 ): RouteAnswer {
   const { data, usage } = body as unknown as Answer;
   if (data === null) return flatAnswer(body);
@@ -62,7 +62,8 @@ function transcriptionAnswer(
     };
   }
   for (const segment of shown.segments) if (segment.words === null) delete segment.words;
-  const further = isForm || asked['response_format'] === 'verbose_json' ? inConvention(shown.segments) : {};
+  const further =
+    isForm || requestFields['response_format'] === 'verbose_json' ? inConvention(shown.segments) : {};
   return flatAnswer({ ...body, data: { ...shown, ...further } });
 }
 

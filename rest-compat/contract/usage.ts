@@ -5,7 +5,7 @@ const TOKENS = 'input cached_input: cachedInput cache_write: cacheWrite output r
 /** A ledger row in the contract's spelling (beyond 13.1). */
 const RECORD = `
   id operation state status error_code: errorCode created_at: createdAt settled_at: settledAt sequence key_id: keyId
-  end_user: endUser tags model answered_model: answeredModel provider upstream_id: upstreamId request_id: requestId job_id: jobId
+  end_user: endUser tags model: modelId answered_model: answeredModelId provider upstream_id: upstreamId request_id: requestId job_id: jobId
   run_id: runId parent_run_id: parentRunId latency_ms: latencyMs first_token_ms: firstTokenMs tokens { ${TOKENS} }
   cost_usd: costUsd cost_version: costVersion amounts { bucket amount } granted { bucket amount }
   client { service_client: serviceClient client_name: clientName user_agent: userAgent }`;
@@ -14,23 +14,23 @@ const ROW = `
   start model provider key_id: keyId end_user: endUser tag operation status requests errors tokens { ${TOKENS} }
   cost_usd: costUsd unpriced amounts { bucket amount } latency_ms: latencyMs { p50 p95 }`;
 
-const FILTER_VARIABLES = `$models: [String!], $providers: [String!], $key_ids: [ID!], $end_users: [String!], $tags: [String!], $operations: [String!],
+const FILTER_VARIABLES = `$models: [String!], $providers: [String!], $key_ids: [ID!], $end_users: [String!], $tags: [String!], $operations: [UsageOperation!],
   $statuses: [OperationStatus!]`;
 const FILTER = `models: $models, providers: $providers, keyIds: $key_ids, endUsers: $end_users, tags: $tags, operations: $operations,
   statuses: $statuses`;
 
-const SEVERAL = 'Several stand with commas between, or the parameter comes several times.';
+const SEVERAL = 'For several values, separate them with commas or repeat the parameter.';
 const filters: Record<string, ParameterHint> = {
-  models: { description: `Ids of models that were asked for. ${SEVERAL}` },
+  models: { description: `Ids of requested models. ${SEVERAL}` },
   providers: { description: `Providers of the models that answered. ${SEVERAL}` },
   key_ids: { description: `Ids of API keys. ${SEVERAL}` },
   end_users: {
-    description: 'End users that calls name. For several the parameter comes several times.',
+    description: 'End users that calls name. For several values, repeat the parameter.',
     commas: false,
   },
-  tags: { description: `Tags, one of which is enough. ${SEVERAL}` },
+  tags: { description: `Tags; one matching tag is enough. ${SEVERAL}` },
   operations: { description: `Kinds of operation, such as chat or image. ${SEVERAL}` },
-  statuses: { description: `How operations ended. ${SEVERAL}` },
+  statuses: { description: `Outcomes of operations. ${SEVERAL}` },
 };
 const times: Record<string, ParameterHint> = {
   since: { description: 'Admitted at this time or later.', example: '2026-11-01T00:00:00Z' },
@@ -42,7 +42,7 @@ interface Amount {
   amount: number;
 }
 
-/** The contract keys buckets by name, which GraphQL cannot express; buckets without an amount are left out. */
+/** The contract keys buckets by name, which GraphQL cannot express; buckets without an amount are omitted. */
 const byBucket = (amounts: Amount[]) =>
   Object.fromEntries(amounts.map(({ bucket, amount }) => [bucket, amount]));
 
@@ -85,8 +85,11 @@ export const usageRoutes: Route[] = [
     parameters: {
       ...times,
       ...filters,
-      limit: { description: 'How many records.', minimum: 1, maximum: 100 },
-      cursor: { description: '`next_cursor` of the previous page.' },
+      limit: { description: 'The maximum of records in the page.', minimum: 1, maximum: 100 },
+      cursor: {
+        description: '`next_cursor` of the previous page.',
+        pattern: '^[0-9]{1,18}[.][0-9A-Za-z_-]{1,100}$',
+      },
     },
     respond(body) {
       const records = (body['records'] as { amounts: Amount[]; granted: Amount[] }[]).map((record) => ({
@@ -103,25 +106,26 @@ export const usageRoutes: Route[] = [
     ...common,
     path: '/usage/summary',
     operationId: 'getUsageSummary',
-    summary: 'Add usage up by intervals and at most two dimensions',
+    summary: 'Sum usage by intervals and at most two dimensions',
     description:
-      'A minute old at most. An operation belongs to the interval of its end, and counts once for each of its tags. Dimensions that were not asked for are null. More than 10,000 rows are a 400.',
+      'The sums are at most a minute old. An operation belongs to the interval of its end, and counts once for each of its tags. Dimensions that were not requested are null. An answer of more than 10,000 rows is refused with 400.',
     document: `query ($since: DateTime, $until: DateTime, $interval: UsageInterval = day, $group_by: [UsageDimension!], $time_zone: String,
       ${FILTER_VARIABLES}) {
       body: usageSummary(since: $since, until: $until, interval: $interval, groupBy: $group_by, timeZone: $time_zone, filter: { ${FILTER} }) { ${ROW} }
     }`,
     parameters: {
       since: {
-        description: 'From this time on, cut down to a quarter of an hour. Default: 30 days before `until`.',
+        description:
+          'From this time on, rounded down to a quarter of an hour. Default: 30 days before `until`.',
         example: '2026-11-01T00:00:00Z',
       },
       until: {
-        description: 'Before this time, cut up to a quarter of an hour. Default: now.',
+        description: 'Before this time, rounded up to a quarter of an hour. Default: now.',
         example: '2026-12-01T00:00:00Z',
       },
       interval: { description: 'The length of the intervals.', example: 'day' },
       group_by: { description: `At most two dimensions. ${SEVERAL}` },
-      time_zone: { description: 'In whose days and months. Default: UTC.', example: 'Europe/Berlin' },
+      time_zone: { description: 'The time zone of days and months. Default: UTC.', example: 'Europe/Berlin' },
       ...filters,
     },
     respond: (body) => ({
@@ -142,12 +146,12 @@ export const usageRoutes: Route[] = [
     operationId: 'exportUsage',
     summary: 'Download metered operations as a file, newest first',
     description:
-      'CSV has the names of the columns in its first line. A text that a spreadsheet would take for a formula has an apostrophe before it there. An answer that breaks off is not whole.',
+      'The first line of CSV has the names of the columns. In CSV a text that a spreadsheet would run as a formula begins with an apostrophe. If the connection breaks off, the file is incomplete.',
     document: `subscription ($format: UsageExportFormat = csv, $since: DateTime, $until: DateTime, ${FILTER_VARIABLES}) {
       body: usageExport(format: $format, filter: { since: $since, until: $until, ${FILTER} }) { text }
     }`,
     parameters: {
-      format: { description: 'CSV (RFC 4180), or one JSON object a line.' },
+      format: { description: 'CSV (RFC 4180), or one JSON object per line.' },
       ...times,
       ...filters,
     },

@@ -46,8 +46,7 @@ export const webhookRoutes: Route[] = [
     path: '/webhooks',
     operationId: 'listWebhooks',
     summary: 'List webhooks, newest first',
-    document: `query { body: webhooks { ${WEBHOOK} } }`,
-    ...wrapped('webhooks'),
+    document: `query { body: webhooks(first: null) { webhooks: nodes { ${WEBHOOK} } } }`,
     schemaName: 'WebhookList',
   },
   {
@@ -59,7 +58,7 @@ export const webhookRoutes: Route[] = [
     document: `query ($id: ID!) { body: webhook(id: $id) { ${WEBHOOK} } }`,
     parameters: ID,
     ...wrapped('webhook'),
-    beside: true,
+    readsDuringAdmission: true,
     schemaName: 'WebhookAnswer',
   },
   {
@@ -102,7 +101,7 @@ export const webhookRoutes: Route[] = [
     operationId: 'rotateWebhookSecret',
     summary: 'Create a new secret',
     description:
-      'Until the overlap ends `x-service-signature` is still made with the old secret and `x-service-signature-next` with the new one.',
+      'Until the overlap ends, `x-service-signature` uses the old secret and `x-service-signature-next` the new one.',
     document: `mutation ($id: ID!, $input: RotateWebhookSecretInput) {
       body: rotateWebhookSecret(id: $id, input: $input) { ${WEBHOOK} secret }
     }`,
@@ -125,7 +124,7 @@ export const webhookRoutes: Route[] = [
     parameters: {
       ...ID,
       status: { description: 'Only deliveries with this status.' },
-      limit: { description: 'How many deliveries.', minimum: 1, maximum: 100 },
+      limit: { description: 'The maximum of deliveries in the page.', minimum: 1, maximum: 100 },
       cursor: {
         description: '`next_cursor` of the previous page.',
         pattern: '^dlv_[0-9a-z]{26}$',

@@ -1,4 +1,4 @@
 import type { BodyRules } from '../../src/http/index.js';
 
-/** Both makers' servers unpack what clients packed, and take JSON that is not declared (beyond 11.4). */
+/** Like both makers' servers, /v1 accepts compressed bodies, and JSON without a declared type (beyond 11.4). */
 export const FORGIVING: BodyRules = { unpacks: true, undeclared: true };

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Headers that hold a key alone. */
+/** Headers that contain only a key. */
 const KEY_HEADERS: ReadonlySet<string> = new Set(['x-api-key', 'api-key']);
 const BEARER = /^bearer(?: +|$)/i;
 
 /**
- * The one key that a request at /v1 shows, in `Authorization: Bearer`, `x-api-key` or `api-key`, as often as its client likes (beyond 11.2). Two
- * that differ are nobody's. What clients send where they were given no key (an empty header) is no credential.
+ * The key of a request at /v1, in one or several of `Authorization: Bearer`, `x-api-key` and `api-key` (beyond 11.2). Two
+ * different keys are invalid. An empty header, which clients without a key send, does not count.
  */
 export function readKey({ rawHeaders }: IncomingMessage): string | string[] | undefined {
   let found: string | undefined;
@@ -19,7 +19,7 @@ export function readKey({ rawHeaders }: IncomingMessage): string | string[] | un
   return found;
 }
 
-/** As an `Authorization` header has it; '' for none. */
+/** In the form of an `Authorization` header; '' for none. */
 function credentialOf(name: string, value: string): string {
   const text = value.trim();
   if (KEY_HEADERS.has(name)) return text === '' ? '' : `Bearer ${text}`;

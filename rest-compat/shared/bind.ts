@@ -8,7 +8,7 @@ import type { ParameterHint } from './route.types.js';
 /** Turns a parameter's text into its value. @throws ApiError invalid_request with `param` */
 export type ReadText = (text: string) => unknown;
 
-/** Of one query more than the lists of all filters together hold. */
+/** The maximum of values of one parameter, more than the lists of all filters together allow. */
 const MAX_LISTED = 1_000;
 
 /** A parameter of an endpoint: a variable of its document with the checks of its type and of the table. */
@@ -16,9 +16,9 @@ export interface BoundParameter {
   name: string;
   required: boolean;
   defaultValue: unknown;
-  /** It may come several times; `read` is for one of its texts. */
+  /** It may be repeated; `read` reads one of its values. */
   isList: boolean;
-  /** Its texts are lists themselves, with commas between. */
+  /** Each of its values may be a list with commas. */
   commas: boolean;
   read: ReadText;
 }
@@ -44,7 +44,7 @@ function reader(name: string, type: GraphQLInputType, hint: ParameterHint = { de
       name,
       type.getValues().map((value) => value.name),
     );
-  // Words that the service checks.
+  // The service checks these values.
   const isWord = isScalarType(type) && type.extensions['values'] !== undefined;
   switch (isWord ? 'String' : String(type)) {
     case 'Int':
@@ -74,7 +74,7 @@ function reader(name: string, type: GraphQLInputType, hint: ParameterHint = { de
 }
 
 function oneOf(name: string, words: string[]): ReadText {
-  // Words of several parts are names, which REST spells otherwise.
+  // Names of several words have another spelling in REST.
   const known = new Map(words.map((word) => [snake(word), word]));
   return (text) => {
     const word = known.get(text);
@@ -93,14 +93,14 @@ function integer(name: string, { minimum = -(2 ** 31), maximum = 2 ** 31 - 1 }: 
   };
 }
 
-/** As camelCase is in the contract's spelling. */
+/** Converts camelCase to the contract's spelling. */
 export const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** The places of an endpoint's parameters in a request. */
+/** The parts of a request that contain an endpoint's parameters. */
 export interface Sources {
-  /** Decoded path segments (or what the row made of them). */
+  /** Decoded path segments (or the row's own values from them). */
   path: Record<string, unknown>;
-  /** Without its `?`. */
+  /** The query string without `?`. */
   query: string;
   lastEventId: string | undefined;
 }
@@ -108,7 +108,7 @@ export interface Sources {
 const NO_QUERY = new URLSearchParams();
 
 /**
- * The values of a document's variables. What is not a parameter of the endpoint is ignored.
+ * The values of a document's variables. Unknown parameters are ignored.
  * @throws ApiError invalid_request with the contract's messages
  */
 export function bind(

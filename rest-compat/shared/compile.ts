@@ -32,19 +32,19 @@ export interface Variable {
   /** The REST name. */
   name: string;
   type: GraphQLInputType;
-  /** Undefined: none. */
+  /** Undefined if there is none. */
   defaultValue: unknown;
 }
 
 type Values = Readonly<Record<string, unknown>>;
 type RootField = GraphQLField<unknown, object>;
 
-/** What a row of the table stands for: a root field of the schema. */
+/** The root field of the schema that a row of the table calls. */
 export interface Operation {
   kind: OperationTypeNode;
   field: RootField;
   variables: readonly Variable[];
-  /** Of the field, where a document selects some of its answer. */
+  /** The field's selections, if a document selects a part of its answer. */
   selection: SelectionSetNode | undefined;
   /** Starts a subscription: its source events. */
   subscribe(values: Values, context: object): Promise<AsyncIterable<unknown>>;
@@ -58,7 +58,7 @@ export interface Operation {
 export interface CompiledOperation extends Operation {
   /** Runs a query or mutation. */
   run(values: Values, context: object): unknown;
-  /** One source event as the document shows it. */
+  /** One source event in the form of the document. */
   show(event: unknown, values: Values, context: object): unknown;
 }
 
@@ -103,7 +103,7 @@ function compileRoot(
   };
 }
 
-/** A root field without a document: its arguments are the variables. @throws Error where the schema has no such field */
+/** A root field without a document: its arguments are the variables. @throws Error if the schema has no such field */
 export function findOperation(schema: GraphQLSchema, kind: OperationTypeNode, name: string): Operation {
   const field = rootField(schema, kind, name);
   return {
@@ -147,7 +147,8 @@ function compileArguments(declared: readonly GraphQLArgument[], nodes: readonly 
     return {
       name: argument.name,
       value: node && compileValue(node, argument.type),
-      fixed: argument.defaultValue,
+      // A null that the document itself says is no absent value.
+      fixed: node?.kind === Kind.NULL ? null : argument.defaultValue,
     };
   });
   return (values: Values): Record<string, unknown> => {
@@ -160,7 +161,7 @@ function compileArguments(declared: readonly GraphQLArgument[], nodes: readonly 
   };
 }
 
-/** A value of a document: a variable, an object with variables in it, or what it says. Undefined: absent. */
+/** A value of a document: a variable, an object that contains variables, or a constant. Undefined: absent. */
 function compileValue(node: ValueNode, type: GraphQLInputType): (values: Values) => unknown {
   if (node.kind === Kind.VARIABLE) return (values) => values[node.name.value];
   const inner = isNonNullType(type) ? type.ofType : type;

@@ -12,12 +12,13 @@ import {
 } from '../../src/http/index.js';
 import type { RequestBody } from '../../src/http/index.js';
 import type { Face } from './convention.types.js';
+import { sendLive } from './live-answer.js';
 import { mountFaces } from './mount.js';
 import type { Endpoint } from './mount.js';
 import type { PathValues } from './path-table.js';
 import { nameSource, readDialect, readRequest, splitUrl } from './request.js';
 import { answerOf, answerOrRefuse, errorAnswer, JSON_HEADERS } from './respond.js';
-import type { Call, Matched, MountedFace, RestOptions, RestRequest } from './rest.types.js';
+import type { Call, RouteMatch, MountedFace, RestOptions, RestRequest } from './rest.types.js';
 import type { Route } from './route.types.js';
 import { streamText } from './text-stream.js';
 import { streamNewRun, streamRun } from './run-stream.js';
@@ -26,31 +27,31 @@ import { isStreaming, streamChat, streamOperation } from './streams.js';
 /** The only document below a base path that needs no key. */
 const OPENAPI_PATH = '/openapi.json';
 
-/** Answers a request that its path and method lead to. Never rejects. */
+/** Answers a request of its path and method. Never rejects. */
 export type RestHandler = (
   request: IncomingMessage,
   response: ServerResponse,
   values: PathValues,
 ) => Promise<void> | void;
 
-/** A path below the face's, in Express' words (`/jobs/:jobId`). */
+/** A path below the base path, in Express's form (`/jobs/:jobId`). */
 export interface RestPath {
   pattern: string;
   methods: ReadonlyMap<Route['method'], RestHandler>;
-  /** For its other methods. */
+  /** The handler of all other methods. */
   others: RestHandler;
 }
 
 /** A REST API for the router: if two paths match, the earlier one is used. */
 export interface RestTable {
   paths: readonly RestPath[];
-  /** For what is none of them. */
+  /** The handler of all other paths. */
   unknown: RestHandler;
 }
 
 /**
- * One table for each face, by its path.
- * @throws Error where a stored document no longer fits the schema
+ * One table for each base path.
+ * @throws Error if a stored document no longer fits the schema
  */
 export function createRestTables(
   options: RestOptions,
@@ -61,7 +62,7 @@ export function createRestTables(
 
 function createTable(options: RestOptions, face: MountedFace): RestTable {
   const reach =
-    (matched: Matched): RestHandler =>
+    (matched: RouteMatch): RestHandler =>
     (request, response) =>
       handle(options, face, { request, response, matched });
   const paths = face.paths.map(({ pattern, targets, allow }): RestPath => {
@@ -80,7 +81,7 @@ function createTable(options: RestOptions, face: MountedFace): RestTable {
   return { paths: [description, ...paths], unknown: reach(null) };
 }
 
-/** Needs no key. */
+/** Needs no API key. */
 function createDescription({ edge }: RestOptions, face: MountedFace): RestHandler {
   const send = createDocument(face.openapi, JSON_HEADERS);
   return (request, response) => {
@@ -96,7 +97,7 @@ function createDescription({ edge }: RestOptions, face: MountedFace): RestHandle
 interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
-  matched: Matched;
+  matched: RouteMatch;
 }
 
 async function handle(
@@ -138,8 +139,8 @@ async function handle(
   }
 }
 
-/** Whether a row answers with events, by GET: always, or because the query asks for them. */
-function isEventStream(matched: Matched, query: string): boolean {
+/** Whether a GET row answers with events: always, or because the query requests it. */
+function isEventStream(matched: RouteMatch, query: string): boolean {
   if (matched === null || !('target' in matched) || matched.target.route.method !== 'GET') return false;
   const { route, operation, stream } = matched.target;
   if (operation.kind === 'subscription' || route.raw === 'run-events') return true;
@@ -166,8 +167,10 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
     method === 'POST' && fingerprint && key !== undefined
       ? { call, key, method, path: routed, query, body: fingerprint, singleEffect: true }
       : null;
-  const asked = isStreaming(options, rest);
-  const streams = typeof asked === 'boolean' ? asked : await asked;
+  const requested = isStreaming(options, rest);
+  const streams = typeof requested === 'boolean' ? requested : await requested;
+  const flow = streams || idempotent ? undefined : rest.dialectCall?.flow?.();
+  if (flow) return await sendLive({ options, rest, response }, flow);
   if (!streams && !idempotent && isWhole(endpoint)) {
     const answer = await (early ?? answerOf(options, rest));
     const rate = call.rate ?? (await rateFor(edge, call));
@@ -175,7 +178,7 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   }
   edge.addCommonHeaders(response);
   if (streams) {
-    // What follows something that goes on without its reader counts as an open stream.
+    // A stream that follows work without a reader counts as an open stream.
     const leave = endpoint.route.streamArguments ? options.holdStream(call) : () => undefined;
     try {
       return await streamChat({ options, rest, response, idempotent });
@@ -201,7 +204,7 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
  * discarded.
  */
 function isReadBeside({ endpoint, query, fault }: RestRequest): boolean {
-  return endpoint.route.beside === true && query === '' && fault === null;
+  return endpoint.route.readsDuringAdmission === true && query === '' && fault === null;
 }
 
 /** A whole answer, unless the caller asks for a stream. */

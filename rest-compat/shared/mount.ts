@@ -13,9 +13,9 @@ import type { TablePath } from './path-table.js';
 /** A row with its document compiled. */
 export interface Endpoint {
   route: Route;
-  /** What the row stands for: its guard is the row's. */
+  /** The root field that the row calls. Its guard is the row's guard. */
   operation: Operation;
-  /** Null: the engine writes the answer. */
+  /** Null if the engine writes the answer. */
   document: CompiledOperation | null;
   /** The subscription that streams the same call. */
   stream: Operation | null;
@@ -24,7 +24,7 @@ export interface Endpoint {
   pathVariables(segments: Record<string, string>): Record<string, unknown>;
 }
 
-/** The variable whose place a request's body takes. */
+/** The variable that receives the request's body. */
 export const BODY_VARIABLE = 'input';
 
 /** @throws Error if a document no longer fits the schema: then the start fails */
@@ -52,7 +52,7 @@ function operationOf(schema: GraphQLSchema, { operation, path }: Route): Operati
   return findOperation(schema, OperationTypeNode.MUTATION, operation);
 }
 
-/** The document of a row that has one. */
+/** The document of a row; throws if the row has none. */
 export function documentOf({ document, route }: Endpoint): CompiledOperation {
   if (document === null) throw new Error(`${route.path} has no document`);
   return document;
@@ -74,7 +74,7 @@ export function mountFaces(options: RestOptions, faces: readonly Face[]): Mounte
     openapi: Buffer.from(options.openapi[face.path] ?? ''),
     elsewhere(path) {
       const bare = path.replace(DOUBLED_BASE, '');
-      // Its own address first: a path that was doubled was meant for it.
+      // The table's own base path comes first: a doubled path was meant for it.
       const ordered = [{ face, paths }, ...mounted.filter((other) => other.face !== face)];
       const known = ordered.find((other) => isKnown(other.paths, bare));
       return known === undefined ? null : options.publicUrl + known.face.path + bare;

@@ -1,25 +1,25 @@
 import type { Route } from './route.types.js';
 
-/** What a router hands over of a path: a value, or the values between slashes of a path's rest. Decoded. */
+/** A router's value of a path parameter: one value, or the decoded segments of the path's rest. */
 export type PathValues = Readonly<Record<string, string | string[]>>;
 
-/** A path that the table knows, with what its methods lead to. */
+/** A path of the table, with the rows of its methods. */
 export interface TablePath<Target> {
-  /** As rows write it: `/jobs/{jobId}`. */
+  /** In the form of rows: `/jobs/{jobId}`. */
   path: string;
-  /** As Express reads it: `/jobs/:jobId`. */
+  /** In the form of Express: `/jobs/:jobId`. */
   pattern: string;
   targets: ReadonlyMap<Route['method'], Target>;
-  /** Its methods, as the header `Allow` lists them. */
+  /** Its methods, in the form of the header `Allow`. */
   allow: string;
 }
 
 const isParameter = (segment: string): boolean => segment.startsWith('{');
 const nameOf = (segment: string): string => segment.replace(/^\{|\+?\}$/g, '');
-/** The name of what follows a path's fixed part: `/models/{provider}/{name+}` is `/models/*rest`. */
+/** The parameter for the rest of a path: `/models/{provider}/{name+}` becomes `/models/*rest`. */
 const REST = 'rest';
 
-/** The paths of a table's rows, fixed ones first: of two that match, the earlier one is meant. */
+/** The paths of a table's rows, fixed paths first: if two paths match, the earlier one is used. */
 export function pathsOf<Target extends { route: Route }>(rows: readonly Target[]): TablePath<Target>[] {
   const byPath = new Map<string, Map<Route['method'], Target>>();
   for (const row of rows) {
@@ -36,7 +36,7 @@ export function pathsOf<Target extends { route: Route }>(rows: readonly Target[]
   return [...paths.filter(isFixed), ...paths.filter((path) => !isFixed(path))];
 }
 
-/** HEAD is answered as GET is. */
+/** HEAD is answered like GET. */
 function allowed(methods: string[]): string {
   return (methods.includes('GET') ? [...methods, 'HEAD'] : methods).sort().join(', ');
 }
@@ -51,7 +51,7 @@ function asParameter(segment: string): string {
   return isParameter(segment) ? `:${nameOf(segment)}` : segment;
 }
 
-/** The values of a row's parameters. The rest of a path is one, however its slashes are encoded; the last of its names may be missing. */
+/** The values of a row's parameters. The rest of a path is one value, even if its slashes are encoded; the last parameter may be absent. */
 export function segmentsOf(path: string, values: PathValues): Record<string, string> {
   const rest = values[REST];
   if (!Array.isArray(rest)) return values as Record<string, string>;
@@ -62,7 +62,7 @@ export function segmentsOf(path: string, values: PathValues): Record<string, str
   );
 }
 
-/** Whether a path, as sent, is one of the table's: for paths that no router was asked for. */
+/** Whether an unchanged request path belongs to the table; for paths that no router has matched. */
 export function isKnown(paths: readonly TablePath<unknown>[], sent: string): boolean {
   const parts = sent.split('/');
   return paths.some(({ path }) => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { ApiError, fileTooLarge, invalid } from '../../src/contract/errors.js';
-import { isMultipart, parseMultipart, repeated, spoolMultipart } from '../../src/http/index.js';
+import { freeBytes, isMultipart, parseMultipart, repeated, spoolMultipart } from '../../src/http/index.js';
 import type { MultipartBody, RequestBody, UploadedFile } from '../../src/http/index.js';
 import { bind } from './bind.js';
 import { segmentsOf } from './path-table.js';
@@ -12,13 +12,13 @@ import type { Call, Incoming, ReceivedExtra, RestOptions, RestRequest } from './
 const single = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
-/** Without doubled slashes and one at its end, which come of putting addresses together. */
+/** Removes doubled slashes and a slash at the end, which clients cause when they join addresses. */
 function plainPath(path: string): string {
   if (!path.includes('//') && !path.endsWith('/')) return path === '' ? '/' : path;
   return `/${path.split('/').filter(Boolean).join('/')}`;
 }
 
-/** @param base the face's path, with which the URL begins */
+/** @param base the base path, with which the URL begins */
 export function splitUrl(url: string, base: string): { path: string; query: string } {
   const mark = url.indexOf('?');
   const whole = mark === -1 ? url : url.slice(0, mark);
@@ -78,13 +78,13 @@ export async function readRequest(
   };
 }
 
-/** A model's short name is its whole one from here on, for whoever reads it. */
+/** Replaces a model's short name by its full id, for all later readers. */
 function nameModel({ fullModelId }: RestOptions, body: Record<string, unknown>): void {
   const { model } = body;
   if (typeof model === 'string' && !model.includes('/')) body['model'] = fullModelId(model);
 }
 
-/** A known path's other method. It takes a slot. @throws ApiError method_not_allowed, rate_limited */
+/** Refuses another method of a known path, and takes a slot. @throws ApiError method_not_allowed, rate_limited */
 export async function refuseMethod({ edge }: RestOptions, call: Call, allow: string): Promise<never> {
   await edge.takeSlot(call);
   throw new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
@@ -94,22 +94,26 @@ type Received = Omit<ReceivedExtra, 'body'> & {
   fingerprint?: Buffer | null;
   body: Record<string, unknown> | null;
   fault?: ApiError;
-  /** Of what came as a file. */
+  /** Removes an uploaded file from the disk. */
   release?(): Promise<void>;
 };
 
 const isKeyed = ({ headers }: IncomingMessage): boolean => headers['idempotency-key'] !== undefined;
 
-/** The bytes are forgotten once they are read. */
+/** The bytes are freed after reading. */
 async function receiveFields(
   route: Route,
   { request, incoming }: Pick<Incoming, 'request' | 'incoming'>,
 ): Promise<Received> {
   const bytes = await receive(request, incoming, route);
   if (bytes === null) return { body: null };
-  const value = await incoming.parse(bytes);
-  const fingerprint = isKeyed(request) ? await incoming.fingerprint(bytes) : null;
-  return { fingerprint, ...fieldsOf(route, value) };
+  try {
+    const value = await incoming.parse(bytes);
+    const fingerprint = isKeyed(request) ? await incoming.fingerprint(bytes) : null;
+    return { fingerprint, ...fieldsOf(route, value) };
+  } finally {
+    freeBytes(bytes);
+  }
 }
 
 function fieldsOf(route: Route, value: unknown): Received {
@@ -126,12 +130,12 @@ function fieldsOf(route: Route, value: unknown): Received {
 
 const unsupported = () => new ApiError('unsupported_media_type', 'Unsupported media type');
 
-/** A file that came as text too: neither is taken in silence. */
+/** Refuses a field that is sent both as a file and as text. */
 function twice(name: string, fields: object, file: object | null | undefined): { fault?: ApiError } {
   return file && Object.hasOwn(fields, name) ? { fault: repeated(name) } : {};
 }
 
-/** What form fields and boundaries may take besides the file. */
+/** The maximum of bytes of form fields and boundaries, in addition to the file. */
 const FORM_BYTES = 1024 * 1024;
 
 async function receiveUpload(
@@ -142,12 +146,12 @@ async function receiveUpload(
   const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
   if (!isMultipart(contentType)) throw unsupported();
   if (limit === 'knowledge') {
-    // It goes to the disk as it comes; what is read whole is unpacked where the convention does so.
+    // The upload is streamed to the disk. A body that is read completely is decompressed if the convention allows it.
     if (encoding !== 'identity') throw unsupported();
     const { bytes: maxBytes, refusal } = options.knowledgeLimit(call);
     const folder = options.spoolFolder;
-    // The file goes to the disk: only the fields are held.
-    incoming.holding.grow(FORM_BYTES);
+    // The file is written to the disk; only the fields stay in memory.
+    incoming.byteReservation.grow(FORM_BYTES);
     const { fields, file, release } = await spoolMultipart(request, { field, folder, maxBytes, refusal });
     return {
       fingerprint: isKeyed(request) ? contentOf(fields, file) : null,
@@ -162,7 +166,7 @@ async function receiveUpload(
   const others = [...files].filter(([name]) => name !== field);
   return {
     fingerprint: isKeyed(request) ? await formFingerprint(incoming, fields, files) : null,
-    // A file of another name is refused as any other unknown or odd parameter.
+    // A file with another field name is refused like any unknown parameter.
     body: { ...fields, ...Object.fromEntries(others.map(([name, { bytes }]) => [name, bytes])) },
     ...twice(field, fields, upload),
     ...(upload ? { upload } : {}),
@@ -205,7 +209,7 @@ interface HashedFile {
   sha256: string;
 }
 
-/** What makes two forms equal (Idempotency-Key): a retry has another boundary between the same parts. */
+/** The hash that identifies a form for its Idempotency-Key. A retry has other boundaries between the same parts. */
 function contentOf(
   fields: Record<string, unknown>,
   upload: Pick<HashedFile, 'filename' | 'sha256'> | null,
@@ -215,7 +219,7 @@ function contentOf(
 }
 
 const EMPTY = Buffer.from('{}');
-/** A POST that takes no field may have an empty object. */
+/** A POST without fields may have an empty object. */
 const FIELDLESS: Pick<NonNullable<Route['body']>, 'limitBytes' | 'optional'> = {
   limitBytes: BODY_LIMITS.small,
   optional: true,
@@ -231,7 +235,7 @@ function receive(
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (!optional) return incoming.readJson(limitBytes);
   if (encoding === undefined && Number(length ?? 0) === 0) return EMPTY;
-  // A client that streams its body sends one of no bytes in chunks: only its end shows that there is none.
+  // A client that streams its body sends an empty body in chunks; only its end shows that it is empty.
   const isDeclared = request.headers['content-type'] !== undefined || isPacked(request);
   const read = isDeclared ? incoming.readJson(limitBytes) : incoming.read(0, unsupported);
   return read.then((bytes) => (bytes.length === 0 ? EMPTY : bytes));
@@ -240,7 +244,7 @@ function receive(
 const isPacked = ({ headers }: IncomingMessage): boolean => headers['content-encoding'] !== undefined;
 
 /**
- * The values of the row's parameters. A fault is told after the call's slot was taken and its plan looked at (step 6 after 4 and 5).
+ * The values of the row's parameters. An error is thrown after the call's slot was taken and its plan was checked (step 6 after 4 and 5).
  * @throws ApiError invalid_request, rate_limited, plan_required, model_not_allowed, model_tier_not_allowed
  */
 export async function bindOrRefuse(
@@ -268,8 +272,8 @@ function namedModel(
 }
 
 /**
- * A body of another dialect than its resolver's, as that one takes it; in the request's place from then on.
- * @throws ApiError after the call's slots were taken and its plan looked at, as `bindOrRefuse`
+ * Converts a body of another dialect to the resolver's form, which then replaces it in the request.
+ * @throws ApiError after the call's slots were taken and its plan was checked, like `bindOrRefuse`
  */
 export async function readDialect(options: RestOptions, rest: RestRequest): Promise<void> {
   const { call, convention, query, request, files } = rest;
@@ -277,20 +281,20 @@ export async function readDialect(options: RestOptions, rest: RestRequest): Prom
   try {
     const { requestId } = call;
     const asking = { convention: convention.name, requestId, headers, query, upload: files.upload };
-    const asked = rest.endpoint.route.read?.(rest.body ?? {}, asking);
-    if (asked === undefined) return;
+    const requested = rest.endpoint.route.read?.(rest.body ?? {}, asking);
+    if (requested === undefined) return;
     const { user, safety_identifier, metadata } = rest.body ?? {};
     call.sentFor = { user, safety_identifier, metadata };
-    rest.asked = asked instanceof Promise ? await asked : asked;
+    rest.dialectCall = requested instanceof Promise ? await requested : requested;
   } catch (fault) {
     await options.takeSlots(rest.endpoint.operation.field, rest);
     throw fault;
   }
-  rest.body = rest.asked.input;
+  rest.body = rest.dialectCall.input;
   rest.context = options.context(call, { ...rest.files, body: rest.body });
 }
 
-/** A fault of `after` is told of the header where that is what the caller sent. */
+/** An error of `after` names the header if the caller sent the header. */
 export function nameSource(fault: unknown, { query, lastEventId }: RestRequest): unknown {
   const isHeaders = lastEventId !== undefined && !new URLSearchParams(query).has('after');
   if (!isHeaders || !(fault instanceof ApiError) || fault.details.param !== 'after') return fault;

@@ -5,11 +5,11 @@ import type { Convention } from './convention.types.js';
 import { documentOf } from './mount.js';
 import { bindOrRefuse } from './request.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
-import type { Carried, RouteAnswer } from './route.types.js';
+import type { AnswerContext, RouteAnswer } from './route.types.js';
 
 export const JSON_HEADERS: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' };
 
-/** A refusal as the convention has it. */
+/** Sends an error in the convention's form. */
 export function errorAnswer(fault: unknown, convention: Convention, requestId: string): HttpAnswer {
   const error = toApiError(fault);
   return {
@@ -19,31 +19,34 @@ export function errorAnswer(fault: unknown, convention: Convention, requestId: s
   };
 }
 
-/** The same of a request that was read; an unknown fault is told to the log. */
+/** The same for a request that was read; an unknown error is logged. */
 export function refusalOf(options: RestOptions, rest: RestRequest, fault: unknown): HttpAnswer {
   const { requestId } = rest.call;
   return errorAnswer(visibleError(options.edge, fault, requestId), rest.convention, requestId);
 }
 
-/** Runs the row's document, or has the engine write the answer of the row's operation. @throws ApiError */
+/** Runs the row's document, or calls the engine's method that writes the answer of the row's operation. @throws ApiError */
 export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
-  const { endpoint, context, asked } = rest;
+  const { endpoint, context, dialectCall } = rest;
   const { operation } = endpoint.route;
   if (operation !== undefined) {
     const { text } = await options.write[operation](rest.call, rest.body ?? {});
-    if (asked === undefined)
-      return { status: 200, headers: JSON_HEADERS, body: await writeText(text, options.edge.timeSlicer) };
-    const { body, headers } = await asked.whole(text, carriedFor(options, rest));
-    return await written({ body, headers: { ...headers, ...rest.call.answerHeaders } }, options.edge);
+    const more = rest.call.answerHeaders;
+    if (dialectCall?.whole === undefined) {
+      const headers = more === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...more };
+      return { status: 200, headers, body: await writeText(text, options.edge.timeSlicer) };
+    }
+    const { body, headers } = await dialectCall.whole(text, answerContext(options, rest));
+    return await written({ body, headers: { ...headers, ...more } }, options.edge);
   }
   const result = await documentOf(endpoint).run(await bindOrRefuse(options, rest), context);
-  const carried = carriedFor(options, rest);
-  if (asked !== undefined) return await written(await asked.whole(result, carried), options.edge);
+  const carried = answerContext(options, rest);
+  if (dialectCall !== undefined) return await dialectAnswer(options, rest, result);
   if (!endpoint.route.respond)
     return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, options.edge.timeSlicer) };
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
     accept: rest.accept,
-    asked: rest.body ?? {},
+    requestFields: rest.body ?? {},
     isForm: rest.isForm,
     convention: rest.convention.name,
     query: rest.query,
@@ -52,7 +55,17 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
   return await written(shown, options.edge);
 }
 
-export const carriedFor = ({ readFile, edge }: RestOptions, { call }: RestRequest): Carried => ({
+/** The whole answer of a dialect, from the document's answer. */
+export async function dialectAnswer(
+  options: RestOptions,
+  rest: RestRequest,
+  answer: unknown,
+): Promise<HttpAnswer> {
+  if (rest.dialectCall?.whole === undefined) throw new Error('the row has no dialect');
+  return await written(await rest.dialectCall.whole(answer, answerContext(options, rest)), options.edge);
+}
+
+export const answerContext = ({ readFile, edge }: RestOptions, { call }: RestRequest): AnswerContext => ({
   readFile: (url) => readFile(call, url),
   readJson: (text) => readJsonText(text, edge.timeSlicer),
 });
@@ -68,7 +81,7 @@ async function written(
   };
 }
 
-/** The same, a refusal as an answer too. */
+/** The same, but a refusal is also returned as an answer. */
 export async function answerOrRefuse(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
   try {
     return await answerOf(options, rest);

@@ -7,7 +7,7 @@ import type { Endpoint } from './mount.js';
 import type { DialectCall, WrittenOperation } from './route.types.js';
 import type { PathValues, TablePath } from './path-table.js';
 
-/** One call, as the edge opened it. */
+/** One call that the edge has opened. */
 export type Call = Awaited<ReturnType<HttpEdge['open']>>;
 
 /** An event of a run's stream: its payload in the contract's spelling, without `type` (contract 6.2). */
@@ -17,26 +17,26 @@ export interface StreamedEvent {
   data: Record<string, unknown>;
 }
 
-/** What a body brought besides the query's values. */
+/** The values of a body, in addition to the query's values. */
 export interface ReceivedExtra {
   body?: Record<string, unknown>;
   upload?: UploadedFile;
   spooled?: SpooledFile;
 }
 
-/** What the composition root gives the REST face: the schema and what stands around it. No business rule is known here. */
+/** The dependencies of the REST API from the composition root. This layer contains no business rules. */
 export interface RestOptions {
   schema: GraphQLSchema;
   edge: HttpEdge;
-  /** The resolvers' context. `body` stands in the place of the argument `input`. */
+  /** The resolvers' context. `body` replaces the argument `input`. */
   context(call: Call, extra: ReceivedExtra): object;
-  /** How large an uploaded knowledge file may be, by the caller's plan, and how a larger one is refused. */
+  /** The maximum size of an uploaded knowledge file in the caller's plan, and the error for a larger one. */
   knowledgeLimit(call: Call): { bytes: number; refusal: ApiError };
-  /** Where knowledge files lie while they come in. */
+  /** The directory for knowledge files during their upload. */
   spoolFolder: string;
   /** Scope and rate checks of a root field, from its extensions: steps 3 and 4 of decisions 1. @throws ApiError */
   guard(field: GraphQLField<unknown, object>, context: object): void | Promise<void>;
-  /** Steps 4 and 5 of a root field, for faults that are told before it runs: every window's slot, then the plan. @throws ApiError rate_limited, plan_required, model_not_allowed, model_tier_not_allowed */
+  /** Steps 4 and 5 of a root field, for errors that are thrown before it runs: takes every window's slot, then checks the plan. @throws ApiError rate_limited, plan_required, model_not_allowed, model_tier_not_allowed */
   takeSlots(field: GraphQLField<unknown, object>, request: Pick<RestRequest, 'call' | 'body'>): Promise<void>;
   /** The methods that write the JSON text of an operation's answer. */
   write: Record<WrittenOperation, (call: Call, body: Record<string, unknown>) => Promise<{ text: string }>>;
@@ -46,13 +46,13 @@ export interface RestOptions {
   joinRun(call: Call, runId: string): Promise<AsyncIterable<StreamedEvent>>;
   /** A place among the open streams of the call's key, until the answer is called. @throws ApiError rate_limited */
   holdStream(call: Call): () => void;
-  /** Told of the row that a request was matched to. */
+  /** Called with the row that a request matched. */
   onRoute?(request: IncomingMessage, pattern: string): void;
-  /** The model's id that a name without a slash stands for, where there is one; else the name (beyond 11.5). */
+  /** The model's id for a name without a slash if there is one, else the name (beyond 11.5). */
   fullModelId(name: string): string;
-  /** How callers reach the installation, without a slash at its end. */
+  /** The installation's address for callers, without a slash at its end. */
   publicUrl: string;
-  /** The OpenAPI description of each face by its path, served as it is. */
+  /** The OpenAPI description of each base path, served unchanged. */
   openapi: Record<string, string>;
 }
 
@@ -60,28 +60,28 @@ export interface RestOptions {
 export interface MountedFace extends Face {
   paths: readonly TablePath<Endpoint>[];
   openapi: Buffer;
-  /** Where a path that this address does not know is known: the whole address, or null. */
+  /** The full address at which an unknown path exists, or null. */
   elsewhere(path: string): string | null;
 }
 
-/** Where a request's path leads: to a row, to others of its methods, or nowhere. */
-export type Matched = { target: Endpoint; values: PathValues } | { allow: string } | null;
+/** The match of a request's path: a row, only other methods of the path, or nothing. */
+export type RouteMatch = { target: Endpoint; values: PathValues } | { allow: string } | null;
 
-/** A request as it came, its caller known. */
+/** An unread request with its authenticated caller. */
 export interface Incoming {
   request: IncomingMessage;
   call: Call;
-  matched: Matched;
+  matched: RouteMatch;
   face: MountedFace;
   convention: Convention;
-  /** Below the face's path, percent-encoded. */
+  /** The path below the base path, percent-encoded. */
   path: string;
-  /** Without its `?`. */
+  /** The query string without `?`. */
   query: string;
   incoming: RequestBody;
 }
 
-/** A request on its way: who calls, which row, what was sent. */
+/** A request in progress: its caller, its row and its content. */
 export interface RestRequest {
   call: Call;
   face: MountedFace;
@@ -94,18 +94,18 @@ export interface RestRequest {
   lastEventId: string | undefined;
   accept: string | undefined;
   idempotencyKey: string | undefined;
-  /** Of a body under an Idempotency-Key: what it has in common with its retries only. */
+  /** The hash of a body with an Idempotency-Key, which is equal for all its retries. */
   fingerprint: Buffer | null;
   body: Record<string, unknown> | null;
-  /** What came beside it. */
+  /** The body's uploaded files. */
   files: Omit<ReceivedExtra, 'body'>;
-  /** What the row read from it. */
-  asked?: DialectCall;
+  /** The row's result of reading the body. */
+  dialectCall?: DialectCall;
   /** The body came as multipart/form-data with a file. */
   isForm: boolean;
-  /** What a body is refused for that is JSON, but none that the endpoint takes: told at step 6 of decisions 1. */
+  /** The error of a body that is JSON but not in a form of the endpoint; thrown at step 6 of decisions 1. */
   fault: ApiError | null;
   context: object;
-  /** Removes what the request left on the disk. */
+  /** Removes the request's files from the disk. */
   release?(): Promise<void>;
 }

@@ -12,11 +12,11 @@ import { documentOf } from './mount.js';
 import { bindOrRefuse } from './request.js';
 import { refusalOf } from './respond.js';
 import type { StreamedEvent } from './rest.types.js';
-import { carry } from './stream.js';
+import { sendEvents } from './stream.js';
 import { failureEvent } from './streams.js';
 import type { Streaming } from './streams.js';
 
-/** Joins a run (GET …/stream): `Last-Event-ID` says from where. */
+/** Joins a run (GET …/stream) after the event in `Last-Event-ID`. */
 export async function streamRun(work: Streaming): Promise<void> {
   const { options, rest } = work;
   const values = await bindOrRefuse(options, rest);
@@ -25,8 +25,8 @@ export async function streamRun(work: Streaming): Promise<void> {
 }
 
 /**
- * Starts a run and streams it (contract 4.8, 6.2). With an Idempotency-Key a retry finds the run that the first call made, on whatever
- * process, and joins it from its start: what is kept of the answer is which run it was.
+ * Starts a run and streams it (contract 4.8, 6.2). With an Idempotency-Key a retry finds the run of the first call, on any process,
+ * and joins it from its start. Only the run's id is stored as the answer.
  */
 export async function streamNewRun(
   work: Streaming & { idempotent: IdempotentRequest | null },
@@ -50,12 +50,12 @@ async function start({ options, rest }: Streaming): Promise<string> {
   return run.id;
 }
 
-/** The run's id; null where the call was refused and answered. */
+/** The run's id; null if the call was refused and answered. */
 async function startOnce(work: Streaming, run: IdempotentRun): Promise<string | null> {
   const { options, rest, response } = work;
   try {
     const runId = await start(work);
-    // No body: whoever asks again is led to the run.
+    // The stored answer has no body; a retry joins the run.
     await run.finish({ status: 200, headers: { ...SSE_HEADERS } });
     return runId;
   } catch (fault) {
@@ -75,7 +75,7 @@ async function carryRun(
   events: AsyncIterable<StreamedEvent>,
 ): Promise<void> {
   setRate(response, await rateFor(options.edge, rest.call));
-  await carry({
+  await sendEvents({
     response,
     events,
     format: (event) => {

@@ -5,22 +5,22 @@ import type { SseOptions } from '../../src/http/index.js';
 export interface StreamWork {
   response: ServerResponse;
   events: AsyncIterable<unknown>;
-  /** An event as it is written, `id:` and `data:` lines and the blank line; '' for nothing. */
+  /** Writes an event: `id:` and `data:` lines and the blank line; '' for nothing. */
   format(event: unknown): string | Promise<string>;
-  /** What ends a stream that did not fail. */
+  /** The end of a successful stream. */
   ending(): string;
-  /** Masks and reports a failure after the first event: the event that tells it. */
+  /** Masks and logs a failure after the first event. Returns its event. */
   fail(fault: unknown): string;
-  /** True: the events are taken to their end although the reader has gone (a recorded stream). */
+  /** True: the events are read to their end even without a reader (a recorded stream). */
   outlivesReader: boolean;
   options?: SseOptions;
 }
 
 /**
- * Carries events to a reader; a failure after the head is an event of its own and ends the stream without its ending.
- * @returns whether the events came to their end
+ * Sends events to a reader. A failure after the headers is an event of its own, and the normal end is not sent.
+ * @returns whether all events were sent
  */
-export async function carry({
+export async function sendEvents({
   response,
   events,
   format,
@@ -31,7 +31,7 @@ export async function carry({
 }: StreamWork): Promise<boolean> {
   const writer = openSse(response, options);
   const iterator = events[Symbol.asyncIterator]();
-  // A source may have nothing to say for long: its end must not wait for its next event.
+  // A source may be silent for a long time, so ending the stream must not wait for its next event.
   const leave = () => {
     if (!outlivesReader) iterator.return?.().catch(() => undefined);
   };

@@ -11,14 +11,15 @@ import {
   SSE_HEADERS,
   visibleError,
 } from '../../src/http/index.js';
+import { liveEvents } from './live-answer.js';
 import { documentOf } from './mount.js';
 import { bindOrRefuse } from './request.js';
-import { carriedFor, refusalOf } from './respond.js';
+import { refusalOf } from './respond.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
 import type { EventWriter } from './route.types.js';
-import { opened } from './late-stream.js';
-import type { OpenedStream } from './late-stream.js';
-import { carry } from './stream.js';
+import { awaitStream } from './await-stream.js';
+import type { OpenedStream } from './await-stream.js';
+import { sendEvents } from './stream.js';
 
 const TOO_LARGE = new ApiError('server_error', 'The answer was too large to be joined');
 
@@ -33,25 +34,25 @@ export interface Streaming {
  * @throws ApiError invalid_request for another word than true or false in the query
  */
 export function isStreaming(options: RestOptions, rest: RestRequest): boolean | Promise<boolean> {
-  const { endpoint, body, query, asked } = rest;
-  if (asked !== undefined) return asked.streams;
+  const { endpoint, body, query, dialectCall } = rest;
+  if (dialectCall !== undefined) return dialectCall.streams;
   if (endpoint.stream === null) return false;
   return query === '' ? body?.['stream'] === true : isStreamingByQuery(options, rest);
 }
 
 async function isStreamingByQuery(options: RestOptions, rest: RestRequest): Promise<boolean> {
   const { endpoint, body, query } = rest;
-  const asked = new URLSearchParams(query).get('stream');
-  if (asked !== null && asked !== 'true' && asked !== 'false') {
+  const dialectCall = new URLSearchParams(query).get('stream');
+  if (dialectCall !== null && dialectCall !== 'true' && dialectCall !== 'false') {
     await options.takeSlots(endpoint.operation.field, rest);
     throw invalid('stream must be true or false', 'stream');
   }
-  return body?.['stream'] === true || asked === 'true';
+  return body?.['stream'] === true || dialectCall === 'true';
 }
 
 /**
- * Chat as it comes: the source events are the chunks' JSON texts, written as they are (no execution for a token).
- * With an Idempotency-Key the stream goes on without its reader, so that a retry can join or replay it.
+ * Streamed chat: the source events are the chunks' JSON texts, written unchanged, without an execution for each token.
+ * With an Idempotency-Key the stream continues without its reader, so that a retry can join or replay it.
  */
 export async function streamChat(work: Streaming & { idempotent: IdempotentRequest | null }): Promise<void> {
   const { options, rest, response, idempotent } = work;
@@ -82,7 +83,7 @@ async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void>
   const head = { status: 200, headers: { ...SSE_HEADERS, ...rest.call.answerHeaders } };
   const lost = rest.convention.errorEvent(TOO_LARGE, rest.call.requestId);
   const whole = await carryChat(work, run.record({ ...head, lost }), events);
-  // An answer that broke off is none that a retry should get again.
+  // A retry must not get an answer that broke off.
   await (whole ? run.finish(head) : run.abandon(500));
 }
 
@@ -90,15 +91,13 @@ async function chatEvents({ options, rest }: Streaming): Promise<OpenedStream> {
   const { endpoint, context, call, query } = rest;
   const { streamArguments } = endpoint.route;
   const values = streamArguments ? streamArguments(await bindOrRefuse(options, rest), query) : {};
-  return await opened(endpoint.stream?.subscribe(values, context) ?? toldEvents(options, rest), call);
+  return await awaitStream(endpoint.stream?.subscribe(values, context) ?? toldEvents(options, rest), call);
 }
 
-/** The events of an answer that its document gives whole. */
+/** The events of an answer that its document returns as a whole. */
 async function toldEvents(options: RestOptions, rest: RestRequest): Promise<AsyncIterable<string>> {
-  const { endpoint, context, asked } = rest;
-  if (asked?.told === undefined) throw new Error('the row has no stream');
-  const answer = await documentOf(endpoint).run(await bindOrRefuse(options, rest), context);
-  return asked.told(answer, carriedFor(options, rest));
+  if (rest.dialectCall?.answerEvents === undefined) throw new Error('the row has no stream');
+  return await liveEvents(options, rest, rest.dialectCall.answerEvents());
 }
 
 async function carryChat(
@@ -110,14 +109,14 @@ async function carryChat(
   const { events, isLate } = started ?? (await chatEvents(work));
   setRate(response, await rateFor(options.edge, rest.call));
   for (const [name, value] of Object.entries(rest.call.answerHeaders ?? {})) response.setHeader(name, value);
-  const own = rest.asked?.events?.() ?? rest.endpoint.route.events?.();
-  const writer = own ?? (rest.asked?.told ? toldWriter(rest) : chunkWriter(rest));
-  return carry({
+  const own = rest.dialectCall?.events?.() ?? rest.endpoint.route.events?.();
+  const writer = own ?? (rest.dialectCall?.answerEvents ? toldWriter(rest) : chunkWriter(rest));
+  return sendEvents({
     response,
     events,
     format: (chunk) => writer.event(chunk as string),
     ending: () => writer.ending(),
-    // After the first chunk each failure has this code (decisions 6), whatever it is elsewhere.
+    // After the first chunk each failure has this code (decisions 6).
     fail: (fault) =>
       writer.fault(
         new ApiError('server_error', visibleError(options.edge, fault, rest.call.requestId).message),
@@ -127,7 +126,7 @@ async function carryChat(
   });
 }
 
-/** Chunks as they are. */
+/** Writes chunks unchanged. */
 function chunkWriter({ convention, call }: RestRequest): EventWriter {
   return {
     event: (chunk) => `data: ${chunk}\n\n`,
@@ -136,7 +135,7 @@ function chunkWriter({ convention, call }: RestRequest): EventWriter {
   };
 }
 
-/** Events that are written already. */
+/** Writes events that are already complete texts. */
 function toldWriter({ convention, call }: RestRequest): EventWriter {
   return {
     event: (text) => text,
@@ -145,19 +144,19 @@ function toldWriter({ convention, call }: RestRequest): EventWriter {
   };
 }
 
-/** The event that ends a stream of the contract's own events. */
+/** The last event of a stream of the contract's own events. */
 export function failureEvent({ options, rest }: Pick<Streaming, 'options' | 'rest'>, fault: unknown): string {
   const { requestId } = rest.call;
   return rest.convention.errorEvent(visibleError(options.edge, fault, requestId), requestId);
 }
 
-/** A subscription's row: each event as the document shows it, its sequence as `id:`. */
+/** The row of a subscription: each event in the document's form, with its sequence as `id:`. */
 export async function streamOperation({ options, rest, response }: Streaming): Promise<void> {
   const document = documentOf(rest.endpoint);
   const values = await bindOrRefuse(options, rest);
   const events = await document.subscribe(values, rest.context);
   setRate(response, await rateFor(options.edge, rest.call));
-  await carry({
+  await sendEvents({
     response,
     events,
     format: async (event) => {

@@ -9,8 +9,8 @@ interface Piece {
 }
 
 /**
- * Answers with the texts of a subscription's source events as they come, one after the other, no faster than they are read. What fails before the
- * first is a refusal; later the connection breaks off, so that nobody takes a part for the whole.
+ * Answers with the texts of a subscription's source events, one after the other, as fast as the client reads. A failure before the
+ * first text is a normal error; a later one breaks the connection, so that nobody mistakes a part for the whole.
  */
 export async function streamText({ options, rest, response }: Streaming): Promise<void> {
   const { route } = rest.endpoint;

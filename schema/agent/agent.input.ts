@@ -102,7 +102,7 @@ export class UpdateAgentInput {
   isPublic?: boolean | null;
 }
 
-@InputType({ description: 'How a copy differs from its source.' })
+@InputType({ description: 'The differences between a copy and its source.' })
 export class DuplicateAgentInput {
   @Extensions({ jsonSchema: nonBlank(100) })
   @Field(() => String, { nullable: true, description: 'Default: the name with ` (copy)`.' })
@@ -112,7 +112,7 @@ export class DuplicateAgentInput {
 @Extensions({ closed: true })
 @InputType({ description: 'An image (JPEG, PNG, WebP) or a document (PDF, Markdown, TXT, CSV, DOCX).' })
 export class RunAttachmentInput {
-  @Field(() => RunAttachmentType, { description: 'What it is.' })
+  @Field(() => RunAttachmentType, { description: 'The type of the attachment.' })
   type!: string;
 
   @Extensions({ jsonSchema: { minLength: 1 } })
@@ -127,7 +127,7 @@ export class RunAttachmentInput {
 @Extensions({ closed: true })
 @InputType({ description: 'One earlier message of a conversation that the caller stores.' })
 export class RunHistoryMessageInput {
-  @Field(() => RunMessageRole, { description: 'Who wrote it.' })
+  @Field(() => RunMessageRole, { description: 'The author of the message.' })
   role!: string;
 
   @Field(() => String, { description: 'The text of the message.' })

@@ -1,11 +1,12 @@
 import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
 import type { Agent } from '../../src/agents/agents.types.js';
 import { boundPage } from '../bound.js';
-import { After, checkFirst, toConnection, First } from '../connection.js';
+import { After, Before, First, Last, pageQuery, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { requireAgents, Scope } from '../guard.js';
 import { contractNames } from '../names.js';
+import { AgentToolType, showTool } from './agent-tool.type.js';
 import { CreateAgentInput, DuplicateAgentInput, UpdateAgentInput } from './agent.input.js';
 import { AgentConnection, AgentType, DeleteAgentResult } from './agent.type.js';
 import { AgentTemplateCategory } from '../enums.js';
@@ -34,13 +35,14 @@ export class AgentResolver {
     templateCategory: string | null | undefined,
     @First(50) first: number | null,
     @After() after: string | null | undefined,
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
   ): Promise<Connection<Agent>> {
     requireAgents(call);
     const query = {
       includeTemplates: includeTemplates ?? false,
       ...(templateCategory == null ? {} : { templateCategory }),
-      first: checkFirst(first ?? 50),
-      ...(after == null ? {} : { after }),
+      ...pageQuery({ first: first ?? 50, after, last, before }),
     };
     const own = await boundPage(call, {
       kind: 'agent',
@@ -61,6 +63,15 @@ export class AgentResolver {
     @Arg('id', () => ID, { description: 'Id of the agent.' }) id: string,
   ): Promise<Agent> {
     return services.agents.get(call.principal, id);
+  }
+
+  @Scope('agents')
+  @Query(() => [AgentToolType], {
+    description: 'The tools that agents can be granted, those of MCP servers last.',
+  })
+  agentTools(@Ctx() { call, services }: GraphqlContext): AgentToolType[] {
+    requireAgents(call);
+    return services.agentTools.list().map(showTool);
   }
 
   @Scope('agents')
@@ -92,8 +103,7 @@ export class AgentResolver {
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the agent.' }) id: string,
   ): Promise<DeleteAgentResult> {
-    await services.agents.delete(call.principal, id);
-    return { id, success: true };
+    return { id, success: true, agent: await services.agents.delete(call.principal, id) };
   }
 
   @Scope('agents')

@@ -18,7 +18,7 @@ export class AgentType {
   @Field(() => String, { description: 'At most 100 characters.' })
   name!: string;
 
-  @Field(() => String, { description: 'What it is for, at most 500 characters.' })
+  @Field(() => String, { description: 'A description of its purpose, at most 500 characters.' })
   description!: string;
 
   @Field(() => String, { description: 'Name of its icon; `bot` if none was chosen.' })
@@ -37,8 +37,7 @@ export class AgentType {
   maxTokens!: number;
 
   @Field(() => Int, {
-    description:
-      'The maximum number of rounds. A round is one model call and the tool calls that it asks for.',
+    description: 'The maximum number of rounds. A round is one model call and its tool calls.',
   })
   maxIterations!: number;
 
@@ -59,7 +58,7 @@ export class AgentType {
   @Field(() => Boolean, { description: 'Whether every organisation may read, run and duplicate it.' })
   isPublic!: boolean;
 
-  @Field(() => Int, { description: 'How many runs it has had.' })
+  @Field(() => Int, { description: 'The number of its runs.' })
   runCount!: number;
 
   @Field(() => DateTime, { description: 'When it was created.' })
@@ -73,9 +72,12 @@ export const AgentConnection = connectionType('Agent', () => AgentType);
 
 @ObjectType({ simpleResolvers: true, description: 'The answer to deleteAgent.' })
 export class DeleteAgentResult {
-  @Field(() => ID, { description: 'The id of what is gone.' })
+  @Field(() => ID, { description: 'Id of the deleted agent.' })
   id!: string;
 
   @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
+
+  @Field(() => AgentType, { description: 'The agent as it was.' })
+  agent!: Omit<AgentType, 'modelId' | 'model'>;
 }

@@ -8,7 +8,7 @@ interface Batch {
 
 const open = new WeakMap<CallContext, Batch>();
 
-/** A run's steps; all runs of one operation that ask in the same turn share one read, so that a page of runs costs two statements. */
+/** A run's steps; all runs of one operation that need steps in the same turn share one read, so that a page of runs costs two statements. */
 export async function loadSteps(
   runs: Pick<AgentRunService, 'stepsOf'>,
   call: CallContext,

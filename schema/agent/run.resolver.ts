@@ -1,7 +1,7 @@
 import { Arg, Ctx, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql';
 import type { AgentRun, RunStatus, RunStep } from '../../src/agents/agents.types.js';
 import { boundPage, boundTo } from '../bound.js';
-import { After, checkFirst, toConnection, First } from '../connection.js';
+import { After, Before, First, Last, pageQuery, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
 import { notFound } from '../../src/contract/errors.js';
 import type { GraphqlContext } from '../context.js';
@@ -12,15 +12,22 @@ import { RunAgentInput } from './agent.input.js';
 import { loadSteps } from './run-steps.js';
 import { AgentRunConnection, AgentRunType } from './run.type.js';
 
-/** The contract's spelling of nested inputs is their own; only the first level differs. */
+/** Nested inputs have the same spelling in the contract; only the first level differs. */
 function runBody(context: GraphqlContext, input: RunAgentInput): Record<string, unknown> {
   return context.body ?? contractNames(input);
 }
 
-/** What a token sees that is bound to a run: the run, as one of its agent's. @throws ApiError not_found for another agent */
+interface RunsQuery {
+  agentId: string;
+  status?: RunStatus;
+  sessionId?: string;
+  after?: string;
+}
+
+/** The visible runs of a token that is bound to a run: only that run, in the list of its agent. @throws ApiError not_found for another agent */
 async function ownRuns(
   { call, services }: GraphqlContext,
-  { agentId, status, after }: { agentId: string; status?: RunStatus; after?: string },
+  { agentId, status, sessionId, after }: RunsQuery,
 ): Promise<{ nodes: AgentRun[]; nextCursor: string | null } | undefined> {
   if (boundTo(call, 'run') == null) return undefined;
   return await boundPage(call, {
@@ -31,7 +38,9 @@ async function ownRuns(
       if (run.agentId !== agentId) throw notFound('Agent not found');
       return run;
     },
-    wants: (run) => status === undefined || run.status === status,
+    wants: (run) =>
+      (status === undefined || run.status === status) &&
+      (sessionId === undefined || run.sessionId === sessionId),
   });
 }
 
@@ -58,15 +67,19 @@ export class AgentRunResolver {
     @Arg('agentId', () => ID, { description: 'Id of the agent.' }) agentId: string,
     @Arg('status', () => AgentRunStatus, { nullable: true, description: 'Only runs in this state.' })
     status: RunStatus | null | undefined,
+    @Arg('sessionId', () => ID, { nullable: true, description: 'Only runs of this conversation.' })
+    sessionId: string | null | undefined,
     @First() first: number | null,
     @After() after: string | null | undefined,
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
   ): Promise<Connection<AgentRun>> {
     const { call, services } = context;
     requireAgents(call);
     const query = {
       ...(status == null ? {} : { status }),
-      first: checkFirst(first),
-      ...(after == null ? {} : { after }),
+      ...(sessionId == null ? {} : { sessionId }),
+      ...pageQuery({ first, after, last, before }),
     };
     const page =
       (await ownRuns(context, { agentId, ...query })) ??
@@ -88,7 +101,7 @@ export class AgentRunResolver {
   }
 
   @Scope('agents')
-  @Mutation(() => AgentRunType, { description: 'Cancels a run. What it used until then is charged.' })
+  @Mutation(() => AgentRunType, { description: 'Cancels a run. It is charged for its use until then.' })
   cancelAgentRun(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the run.' }) id: string,

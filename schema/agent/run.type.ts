@@ -32,6 +32,21 @@ export class AgentStep {
     description: 'The output of the tool, in tool_result steps. Files are signed URLs.',
   })
   toolOutput!: Record<string, unknown> | null;
+
+  @Field(() => DateTime, { description: 'When it was done.' })
+  createdAt!: Date;
+
+  @Field(() => Int, {
+    description:
+      'Tokens of the run up to and with this step. The difference to the step before is what came with this one.',
+  })
+  runTokens!: number;
+
+  @Field(() => Float, {
+    description:
+      'Credits of the run up to and with this step. The difference to the step before is what came with this one. The base charge comes with the end.',
+  })
+  runCredits!: number;
 }
 
 @Directive('@key(fields: "id")')
@@ -49,20 +64,20 @@ export class AgentRunType {
   @Field(() => AgentRunStatus, { description: 'Its status.' })
   status!: RunStatus;
 
-  @Field(() => String, { description: 'The task that the run was given.' })
+  @Field(() => String, { description: 'The task of the run.' })
   input!: string;
 
-  // Declared here for the schema's order; resolved (its files' addresses as of now) in run.resolver.ts.
+  // Declared here for the schema's order; run.resolver.ts resolves it with newly signed URLs.
   @Field(() => String, { nullable: true, description: 'Null until completed.' })
   output!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'Why it failed; null otherwise.' })
+  @Field(() => String, { nullable: true, description: 'The error if it failed; null otherwise.' })
   errorMessage!: string | null;
 
   @Field(() => Int, { description: 'The number of steps so far.' })
   totalSteps!: number;
 
-  @Field(() => Int, { description: 'Tokens of all model calls so far, prompts and answers together.' })
+  @Field(() => Int, { description: 'The sum of the tokens of all model calls so far, prompts and answers.' })
   tokensUsed!: number;
 
   @Field(() => Float, {
@@ -106,4 +121,16 @@ export class AgentRunEvent {
 
   @Field(() => AgentRunType, { description: 'The run at that time.' })
   run!: AgentRunType;
+}
+
+/** What `agentRunUpdates` yields (beyond 14.6). */
+@ObjectType({
+  simpleResolvers: true,
+  description: 'An event of one of many runs, with the run at that time.',
+})
+export class AgentRunUpdate extends AgentRunEvent {
+  @Field(() => String, {
+    description: 'The place of the event in the stream: pass the last one as `after` to continue.',
+  })
+  cursor!: string;
 }

@@ -4,11 +4,14 @@ import { KeyScope } from '../enums.js';
 import { nonBlank } from '../json-schemas.js';
 import { DateTime } from '../scalars.js';
 
+@Extensions({ closed: true })
 @InputType({ description: "A key's own rate limit, which may not exceed that of the plan." })
 export class KeyRateInput {
+  @Extensions({ jsonSchema: { minimum: 1, maximum: 1_000_000 } })
   @Field(() => Int, { description: 'Requests per minute.' })
   rpm!: number;
 
+  @Extensions({ jsonSchema: { minimum: 1, maximum: 1_000_000 } })
   @Field(() => Int, { description: 'Requests that may arrive at once.' })
   burst!: number;
 }

@@ -1,9 +1,18 @@
 import { Arg, Ctx, ID, Int, Mutation, Query, Resolver } from 'type-graphql';
+import type { KeyRecord } from '../../src/access/index.js';
 import { invalid } from '../../src/contract/errors.js';
+import { After, Before, First, Last, pageQuery, toConnection } from '../connection.js';
+import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { People } from '../guard.js';
 import { CreateApiKeyInput, UpdateApiKeyInput } from './api-key.input.js';
-import { ApiKeyType, CreateApiKeyResult, RevokeApiKeyResult, RotateApiKeyResult } from './api-key.type.js';
+import {
+  ApiKeyConnection,
+  ApiKeyType,
+  CreateApiKeyResult,
+  RevokeApiKeyResult,
+  RotateApiKeyResult,
+} from './api-key.type.js';
 
 /** @throws ApiError invalid_request */
 function checkLimits(
@@ -22,10 +31,11 @@ function checkLimits(
 @Resolver()
 export class ApiKeyResolver {
   @People('admin')
-  @Query(() => [ApiKeyType], {
-    description: "The organisation's API keys, including revoked keys. Only owners and admins may read them.",
+  @Query(() => ApiKeyConnection, {
+    description:
+      "The organisation's API keys, oldest first, including revoked keys. Only owners and admins may read them.",
   })
-  apiKeys(
+  async apiKeys(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('createdBy', () => String, {
       nullable: true,
@@ -33,8 +43,13 @@ export class ApiKeyResolver {
         'Only keys that this e-mail address or the `command line` created. The person may have left the organisation since.',
     })
     createdBy: string | null,
-  ): Promise<ApiKeyType[]> {
-    return services.keys.list(call.principal.orgId, createdBy);
+    @First() first: number | null,
+    @After() after: string | null | undefined,
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
+  ): Promise<Connection<KeyRecord>> {
+    const query = { createdBy, ...pageQuery({ first, after, last, before }) };
+    return toConnection(await services.keys.page(call.principal.orgId, query), after);
   }
 
   @People('admin')
@@ -104,7 +119,7 @@ export class ApiKeyResolver {
   ): Promise<RevokeApiKeyResult> {
     const { orgId } = call.principal;
     const revoked = await services.keys.revoke(id, orgId);
-    const apiKey = (await services.keys.list(orgId)).find((key) => key.id === revoked.id);
+    const [apiKey] = await services.keys.getMany(orgId, [revoked.id]);
     if (apiKey === undefined) throw new Error('a key that was just revoked is not there');
     return { success: true, apiKey };
   }

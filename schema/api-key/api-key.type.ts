@@ -1,5 +1,6 @@
 import { Field, ID, Int, ObjectType } from 'type-graphql';
 import type { Scope } from '../../src/contract/words.js';
+import { connectionType } from '../connection.js';
 import { KeyScope } from '../enums.js';
 import { DateTime } from '../scalars.js';
 
@@ -75,6 +76,8 @@ export class ApiKeyType {
   @Field(() => [String], { description: 'The tags with which all of its calls are recorded.' })
   tags!: string[];
 }
+
+export const ApiKeyConnection = connectionType('ApiKey', () => ApiKeyType);
 
 @ObjectType({ simpleResolvers: true, description: 'The answer to createApiKey.' })
 export class CreateApiKeyResult {

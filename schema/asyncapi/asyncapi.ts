@@ -44,7 +44,7 @@ const LETTER_HEADERS = object({
   'event-id?': KAFKA['event-id'],
   'event-type?': KAFKA['event-type'],
   ...TRACE,
-  topic: { type: 'string', description: 'Where the message came from.' },
+  topic: { type: 'string', description: 'The topic of the original message.' },
   partition: { type: 'string', pattern: '^\\d+$' },
   offset: { type: 'string', pattern: '^\\d+$' },
   group: { type: 'string', description: 'The consumer that could not process it.' },
@@ -141,7 +141,7 @@ function channels({ jobs, agents, responses, events, usage, webhooks }: Specs): 
       prefix: 'usage',
       address: '{prefix}.usage',
       description:
-        "The ledger as it grows. Key: organisation id; in order within an organisation. `usage.period` sets a period's balance to its `opening`; each other message adds `amounts` to what is used of its period, and `granted` to what was added.",
+        "New rows of the ledger. Key: organisation id; in order within an organisation. `usage.period` sets a period's balance to its `opening`; each other message adds `amounts` to the used amounts of its period, and `granted` to the added amounts.",
       specs: usage,
       extra: kafka,
     }),
@@ -164,7 +164,7 @@ function channels({ jobs, agents, responses, events, usage, webhooks }: Specs): 
 }
 
 /**
- * What `schema/asyncapi.yaml` holds: the Kafka topics and the webhooks (ADR 8, decisions 6 "Kafka messages").
+ * The content of `schema/asyncapi.yaml`: the Kafka topics and the webhooks (ADR 8, decisions 6 "Kafka messages").
  * @param job JSON Schema of a job as GET /jobs/{jobId} shows it
  */
 export function asyncApiDocument(job: EventSchema): Record<string, unknown> {

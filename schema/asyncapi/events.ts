@@ -9,11 +9,11 @@ const text: EventSchema = { type: 'string' };
 const id = (example: string): EventSchema => ({ type: 'string', examples: [example] });
 const count: EventSchema = { type: 'integer', minimum: 0 };
 const amount: EventSchema = { type: 'number' };
-/** Of USD a decimal as text, of a bucket a number. */
+/** An amount in USD is a decimal as text, an amount of a bucket is a number. */
 const budgetAmount: EventSchema = { oneOf: [amount, text] };
 const nullable = (schema: EventSchema): EventSchema => ({ oneOf: [schema, { type: 'null' }] });
 
-/** An object whose listed fields are all there, except those with a `?` at the end of their name. */
+/** An object in which all listed fields are required, except names with a `?` at their end. */
 export function object(fields: Record<string, EventSchema>): EventSchema {
   const entries = Object.entries(fields).map(([name, schema]) => [name.replace(/\?$/, ''), schema] as const);
   return {
@@ -23,7 +23,7 @@ export function object(fields: Record<string, EventSchema>): EventSchema {
   };
 }
 
-/** Buckets whose units a job may have used. */
+/** Buckets whose units a job can use. */
 const JOB_BUCKETS: ReadonlySet<string> = new Set(JOB_KINDS.map(({ pricing }) => pricing.bucket));
 const job = {
   jobId: id('job_01jd0000000000000000000000'),
@@ -109,7 +109,7 @@ const step = object({
   'tool_output?': nullable({ type: 'object' }),
 });
 
-/** An event of a run's stream (contract 6.2), with whose it is and how the run then stands. */
+/** An event of a run's stream (contract 6.2), with its owner and the run's state at that time. */
 const ofRun = (status: string, fields: Record<string, EventSchema>): EventSchema =>
   object({ run_id: run.runId, agent_id: run.agentId, status: { const: status }, ...fields });
 
@@ -152,18 +152,18 @@ const opening = object({
   allowance: perBucket("The plan's; -1 is unlimited."),
   topupStart: perBucket('Units of top-ups that earlier periods left over.'),
   topupAdded: perBucket('Units that were added in this period.'),
-  used: perBucket('What is used.'),
+  used: perBucket('The used amounts.'),
 });
 
 const ofLedger = object({
   operationId: id('op_01jd0000000000000000000000'),
   periodStart: { type: 'string', format: 'date-time' },
-  amounts: perBucket('What it charged, in units; negative where it gave back.'),
-  granted: perBucket('What it added to the limit.'),
+  amounts: perBucket('The charge in units; negative for a refund.'),
+  granted: perBucket('The amounts that it added to the limit.'),
   opening: nullable(opening),
 });
 
-/** `data` of each message on the usage topic: that of an operation has the fields of its record besides. */
+/** `data` of each message on the usage topic: the message of an operation also has the fields of its record. */
 export const USAGE_EVENT_DATA: Record<string, EventSchema> = {
   'usage.operation': ofLedger,
   'usage.top_up': ofLedger,
@@ -171,7 +171,7 @@ export const USAGE_EVENT_DATA: Record<string, EventSchema> = {
   'usage.period': ofLedger,
 };
 
-/** `data` of what `POST /webhooks/{id}/test` sends. */
+/** `data` of the event that `POST /webhooks/{id}/test` sends. */
 export const WEBHOOK_TEST_DATA: EventSchema = object({ webhookId: id('whk_01jd0000000000000000000000') });
 
 export const JOB_EVENT_TYPES = [

@@ -1,12 +1,12 @@
 import { Arg, Ctx, Query, Resolver } from 'type-graphql';
 import type { AuditEntry } from '../../src/audit/index.js';
-import { After, checkFirst, First, toConnection } from '../connection.js';
+import { After, Before, First, Last, pageQuery, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { People } from '../guard.js';
 import { AuditEntryConnection, AuditLogFilter } from './audit.type.js';
 
-/** Who changed what of the organisation (beyond 13.9). */
+/** The audit log of the organisation (beyond 13.9). */
 @Resolver()
 export class AuditResolver {
   @People('admin')
@@ -20,11 +20,12 @@ export class AuditResolver {
     filter: AuditLogFilter | null | undefined,
     @First() first: number | null,
     @After() after: string | null | undefined,
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
   ): Promise<Connection<AuditEntry>> {
     const page = await services.audit.list(call.principal.orgId, {
       filter: filter ?? {},
-      first: checkFirst(first),
-      ...(after == null ? {} : { after }),
+      ...pageQuery({ first, after, last, before }),
     });
     return toConnection(page, after);
   }

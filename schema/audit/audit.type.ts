@@ -4,26 +4,26 @@ import { connectionType } from '../connection.js';
 import { ActorKind, AuditAction } from '../enums.js';
 import { DateTime, Json } from '../scalars.js';
 
-@ObjectType({ simpleResolvers: true, description: 'Who changed something.' })
+@ObjectType({ simpleResolvers: true, description: 'The author of a change.' })
 export class AuditActor {
   @Field(() => ActorKind, { description: 'A person, a key, the operator or Penstock itself.' })
   kind!: Kind;
 
   @Field(() => ID, {
     nullable: true,
-    description: 'Id of the person or the key; null for the operator and Penstock.',
+    description: 'Id of the person or the key; null for the command line and Penstock.',
   })
   id!: string | null;
 
   @Field(() => String, {
     nullable: true,
     description:
-      "The person's e-mail address or the key's name, at that time; null for the operator and Penstock.",
+      "The person's e-mail address or the key's name, at that time; null for the command line and Penstock.",
   })
   name!: string | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What was changed.' })
+@ObjectType({ simpleResolvers: true, description: 'The changed object.' })
 export class AuditSubject {
   @Field(() => ID, {
     nullable: true,
@@ -46,7 +46,7 @@ export class AuditEntryType {
   @Field(() => DateTime, { description: 'When it was changed.' })
   at!: Date;
 
-  @Field(() => AuditActor, { description: 'Who changed it.' })
+  @Field(() => AuditActor, { description: 'The author of the change.' })
   actor!: AuditActor;
 
   @Field(() => String, {
@@ -59,7 +59,7 @@ export class AuditEntryType {
   @Field(() => AuditAction, { description: 'What was done.' })
   action!: Action;
 
-  @Field(() => AuditSubject, { description: 'What was changed.' })
+  @Field(() => AuditSubject, { description: 'The changed object.' })
   subject!: AuditSubject;
 
   @Field(() => Json, {

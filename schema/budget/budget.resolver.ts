@@ -1,21 +1,28 @@
 import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
 import type { Budget, BudgetSubject } from '../../src/metering/index.js';
-import { After, checkFirst, First, toConnection } from '../connection.js';
+import { After, Before, First, FirstOrAll, Last, pageOrAll, pageQuery, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { People, Scope } from '../guard.js';
 import { CreateBudgetInput, UpdateBudgetInput } from './budget.input.js';
-import { BudgetSubjectConnection, BudgetType, DeleteBudgetResult } from './budget.type.js';
+import { BudgetConnection, BudgetSubjectConnection, BudgetType, DeleteBudgetResult } from './budget.type.js';
 
 /** Budgets are made by people; keys with the scope `usage` read them (beyond 13.3). */
 @Resolver()
 export class BudgetResolver {
   @Scope('usage')
-  @Query(() => [BudgetType], {
+  @Query(() => BudgetConnection, {
     description: "The organisation's budgets, in the order in which they are checked.",
   })
-  budgets(@Ctx() { call, services }: GraphqlContext): Promise<Budget[]> {
-    return services.budgets.list(call.principal.orgId);
+  async budgets(
+    @Ctx() { call, services }: GraphqlContext,
+    @FirstOrAll() first: number | null,
+    @After() after: string | null | undefined,
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
+  ): Promise<Connection<Budget>> {
+    const page = pageOrAll({ first, after, last, before });
+    return toConnection(await services.budgets.page(call.principal.orgId, page), after);
   }
 
   @Scope('usage')
@@ -27,8 +34,10 @@ export class BudgetResolver {
     @Arg('id', () => ID, { description: 'Id of the budget.' }) id: string,
     @First() first: number | null,
     @After() after: string | null | undefined,
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
   ): Promise<Connection<BudgetSubject>> {
-    const page = { first: checkFirst(first), ...(after == null ? {} : { after }) };
+    const page = pageQuery({ first, after, last, before });
     return toConnection(await services.budgets.subjects(call.principal.orgId, id, page), after);
   }
 
@@ -70,7 +79,6 @@ export class BudgetResolver {
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the budget.' }) id: string,
   ): Promise<DeleteBudgetResult> {
-    await services.budgets.delete(id, call.principal.orgId);
-    return { id };
+    return { id, budget: await services.budgets.delete(id, call.principal.orgId) };
   }
 }

@@ -77,6 +77,8 @@ export class BudgetType {
   thresholds!: number[];
 }
 
+export const BudgetConnection = connectionType('Budget', () => BudgetType);
+
 @ObjectType('BudgetSubject', {
   simpleResolvers: true,
   description: 'What one key, end user or tag has spent of a budget in the current period.',
@@ -104,4 +106,7 @@ export const BudgetSubjectConnection = connectionType('BudgetSubject', () => Bud
 export class DeleteBudgetResult {
   @Field(() => ID, { description: 'Id of the deleted budget.' })
   id!: string;
+
+  @Field(() => BudgetType, { description: 'The budget as it was.' })
+  budget!: BudgetType;
 }

@@ -10,7 +10,7 @@ import { callersSpend, spendOf } from './spend.js';
 const SPEND =
   'What its calls have cost at their upstreams in the current month, UTC, in USD; a minute old at most.';
 
-/** What a caller may spend and has spent (beyond 13.4). */
+/** The budgets and the spend of a caller (beyond 13.4). */
 @Resolver(() => Caller)
 export class CallerBudgetsResolver {
   @FieldResolver(() => [BudgetType], {

@@ -1,6 +1,6 @@
 import type { GraphqlContext } from '../context.js';
 
-/** What each key has spent, by request: all keys of a list are read together. */
+/** The spend of each key; all keys of a list are read together, once per request. */
 const spent = new WeakMap<GraphqlContext['call'], Promise<Map<string, string>>>();
 
 async function read({ call, services }: GraphqlContext, only: string | null): Promise<Map<string, string>> {
@@ -15,13 +15,13 @@ async function read({ call, services }: GraphqlContext, only: string | null): Pr
   return new Map(rows.map(({ keyId, costUsd }) => [keyId ?? '', costUsd]));
 }
 
-/** What the caller's own calls have cost in the current month, UTC, as a decimal in USD; a minute old at most. */
+/** The cost of the caller's own calls in the current month, UTC, as a decimal in USD; at most a minute old. */
 export async function callersSpend(context: GraphqlContext): Promise<string> {
   const { keyId } = context.call.principal;
   return (await read(context, keyId)).get(keyId) ?? '0';
 }
 
-/** The same of one of the organisation's keys. */
+/** The same for one of the organisation's keys. */
 export async function spendOf(context: GraphqlContext, keyId: string): Promise<string> {
   let all = spent.get(context.call);
   if (all === undefined) spent.set(context.call, (all = read(context, null)));

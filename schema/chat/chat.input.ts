@@ -1,8 +1,9 @@
 import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
 import { modelId } from '../json-schemas.js';
-import { ChatRole, Json, SafeInt } from '../scalars.js';
+import { ChatRole } from '../enums.js';
+import { Json, SafeInt } from '../scalars.js';
 
-/** REST takes such a field as any unknown one, whatever it holds (decisions 6): it is ignored, or the model's maker judges it. */
+/** REST treats such a field like any unknown field (decisions 6): it is ignored, or the model's maker checks it. */
 const unchecked = Extensions({ unchecked: true });
 
 @InputType({ description: 'One message of a conversation.' })
@@ -44,7 +45,7 @@ export class ChatMessageInput {
   @unchecked
   @Field(() => Json, {
     nullable: true,
-    description: 'The reasoning of an assistant message, unchanged, for providers that want it back.',
+    description: 'The reasoning of an assistant message, unchanged, for providers that need it back.',
   })
   reasoningContent?: unknown;
 
@@ -52,7 +53,7 @@ export class ChatMessageInput {
   @Field(() => Json, {
     nullable: true,
     description:
-      'Details of the reasoning of an assistant message, unchanged, for providers that want them back.',
+      'Details of the reasoning of an assistant message, unchanged, for providers that need them back.',
   })
   reasoningDetails?: unknown;
 

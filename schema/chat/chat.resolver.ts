@@ -9,7 +9,8 @@ import { ChatCompletion } from './chat.type.js';
 export class ChatResolver {
   @Metered('chat')
   @Mutation(() => ChatCompletion, {
-    description: 'Answers a conversation in one piece. The subscription `chatCompletion` streams the answer.',
+    description:
+      'Answers a conversation with a whole answer. The subscription `chatCompletion` streams the answer.',
   })
   async createChatCompletion(
     @Ctx() { call, services, body }: GraphqlContext,

@@ -4,7 +4,7 @@ import { contractNames } from '../names.js';
 import type { ChatCompletion, ChatCompletionChunk, ChatMessage, ChatUsage } from './chat.type.js';
 import type { ChatCompletionInput } from './chat.input.js';
 
-/** A chat request over GraphQL as the REST body that it stands for (tools, formats and other JSON are not touched). */
+/** Converts a chat request of GraphQL to the REST body (tools, formats and other JSON stay unchanged). */
 export function chatBody(input: ChatCompletionInput): Record<string, unknown> {
   return { ...contractNames(input), messages: input.messages.map(contractNames) };
 }
@@ -12,6 +12,8 @@ export function chatBody(input: ChatCompletionInput): Record<string, unknown> {
 interface WireMessage {
   role?: string;
   content?: string | null;
+  reasoning_content?: unknown;
+  reasoning?: unknown;
   tool_calls?: unknown;
   function_call?: unknown;
 }
@@ -42,14 +44,21 @@ interface WireCompletion {
   citations?: unknown;
 }
 
+/** The reasoning text, under any of the names that upstreams use; most use `reasoning_content`. */
+function reasoningIn({ reasoning_content: content, reasoning }: WireMessage): string | null {
+  const said = content ?? reasoning;
+  return typeof said === 'string' ? said : null;
+}
+
 const message = (wire: WireMessage = {}): ChatMessage => ({
   role: wire.role ?? null,
   content: wire.content ?? null,
+  reasoning: reasoningIn(wire),
   toolCalls: wire.tool_calls ?? null,
   functionCall: wire.function_call ?? null,
 });
 
-/** Of whatever an upstream may call so. */
+/** The addresses that a web search found; other values in this field of an upstream are ignored. */
 const citations = (wire: unknown): string[] | null =>
   Array.isArray(wire) ? wire.filter((address) => typeof address === 'string') : null;
 

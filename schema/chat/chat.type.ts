@@ -13,6 +13,12 @@ export class ChatMessage {
   @Field(() => String, { nullable: true, description: 'Null if the model calls tools.' })
   content!: string | null;
 
+  @Field(() => String, {
+    nullable: true,
+    description: "The model's reasoning as text, if the model returns it.",
+  })
+  reasoning!: string | null;
+
   @Field(() => Json, {
     nullable: true,
     description: 'Functions that the model calls, in the format of the chat-completions convention.',
@@ -44,7 +50,7 @@ export class ChatCompletionChoice {
   logprobs!: unknown;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'How a charge came about.' })
+@ObjectType({ simpleResolvers: true, description: 'The calculation of a charge.' })
 export class CreditsBreakdown {
   @Field(() => Float, { description: 'The charge before the multiplier.' })
   base!: number;
@@ -69,12 +75,12 @@ export class ChatUsage {
   @Field(() => CreditsBreakdown, { description: 'How the charge was calculated.' })
   creditsBreakdown!: CreditsBreakdown;
 
-  @Field(() => Float, { description: 'How many tokens of this model are left in the period.' })
+  @Field(() => Float, { description: 'The number of tokens of this model that are left in the period.' })
   tokensRemainingEstimate!: number;
 }
 
 /** Contract 2.3. */
-@ObjectType({ simpleResolvers: true, description: 'An answer in one piece.' })
+@ObjectType({ simpleResolvers: true, description: 'A whole answer.' })
 export class ChatCompletion {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
@@ -101,7 +107,7 @@ export class ChatCompletion {
   citations!: string[] | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a chunk adds to the answer.' })
+@ObjectType({ simpleResolvers: true, description: 'The part of the answer in one chunk.' })
 export class ChatChunkChoice {
   @Field(() => Int, { description: '0.' })
   index!: number;

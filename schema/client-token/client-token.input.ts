@@ -4,29 +4,32 @@ import { KeyRateInput } from '../api-key/api-key.input.js';
 import { KeyScope } from '../enums.js';
 import { Decimal } from '../scalars.js';
 
+/** A decimal above 0, with at most 9 decimals. */
+const POSITIVE_USD = '^(?=.*[1-9])\\d{1,9}(\\.\\d{1,9})?$';
+
 @InputType({
   description:
-    'What a browser may do, and for how long. At most one of `jobId`, `runId`, `responseId` and `agentId` may be given: the token then reaches that object alone.',
+    'The rights of a browser, and their duration. At most one of `jobId`, `runId`, `responseId` and `agentId` may be given: the token can then use only that object.',
 })
 export class CreateClientTokenInput {
-  @Field(() => [KeyScope], { description: 'At least one of your own; never `tokens` or `webhooks`.' })
+  @Field(() => [KeyScope], { description: 'At least one of your own scopes; never `tokens` or `webhooks`.' })
   scopes!: Scope[];
 
   @Extensions({ jsonSchema: { minimum: 1, maximum: 3600, default: 900 } })
-  @Field(() => Int, { nullable: true, description: 'For so long it is valid: 1 to 3,600, default 900.' })
+  @Field(() => Int, { nullable: true, description: 'How long it is valid: 1 to 3,600, default 900.' })
   ttlSeconds?: number | null;
 
   @Extensions({ jsonSchema: { minLength: 1, maxLength: 256 } })
   @Field(() => String, {
     nullable: true,
-    description: 'All calls of the token count for this end user, whatever they say themselves.',
+    description: 'All calls of the token are recorded for this end user, whatever end user they name.',
   })
   endUser?: string | null;
 
   @Extensions({ jsonSchema: { maxItems: 10 } })
   @Field(() => [String], {
     nullable: true,
-    description: 'All calls of the token have these tags, at most 10.',
+    description: 'All calls of the token are recorded with these tags; at most 10.',
   })
   tags?: string[] | null;
 
@@ -41,13 +44,13 @@ export class CreateClientTokenInput {
 
   @Field(() => ID, {
     nullable: true,
-    description: 'The agent that it is bound to: it may be run, and its runs be followed.',
+    description: 'The agent that it is bound to: the token can run it and follow its runs.',
   })
   agentId?: string | null;
 
   @Field(() => KeyRateInput, {
     nullable: true,
-    description: 'A window of requests of its own, inside that of its maker.',
+    description: 'Its own rate window, inside the rate window of the key that creates it.',
   })
   rate?: KeyRateInput | null;
 
@@ -55,13 +58,14 @@ export class CreateClientTokenInput {
   @Field(() => Int, {
     nullable: true,
     description:
-      'What all of its calls may take in all; what would take more is a 402. Not with the scope `agents`.',
+      'The maximum of credits for all its calls together; a call that needs more is refused with 402. The calls of the runs that it starts count, too.',
   })
   credits?: number | null;
 
+  @Extensions({ jsonSchema: { pattern: POSITIVE_USD } })
   @Field(() => Decimal, {
     nullable: true,
-    description: 'The same in USD of upstream cost, in the place of `credits`.',
+    description: 'The maximum in USD of upstream cost, instead of `credits`.',
   })
   budgetUsd?: string | null;
 }

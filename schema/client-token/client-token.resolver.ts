@@ -7,7 +7,7 @@ import { contractNames } from '../names.js';
 import { CreateClientTokenInput } from './client-token.input.js';
 import { CreateClientTokenResult } from './client-token.type.js';
 
-/** A token is bound to what its maker may see. @throws ApiError not_found */
+/** A token can only be bound to an object that its creator can see. @throws ApiError not_found */
 async function lookUp({ call, services }: GraphqlContext, bound: NewClientToken['bound']): Promise<void> {
   if (bound == null) return;
   const { principal } = call;
@@ -24,15 +24,15 @@ export class ClientTokenResolver {
   @Scope('tokens', 'member')
   @Mutation(() => CreateClientTokenResult, {
     description:
-      'Makes a credential that a browser may hold: it acts as you, for an hour at most, within what is given here. Only this answer shows the token itself.',
+      'Creates a credential for a browser. It acts as you, for at most an hour, within the given limits. Only this answer shows the token itself.',
   })
   async createClientToken(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => CreateClientTokenInput, { description: 'What the token may do.' })
+    @Arg('input', () => CreateClientTokenInput, { description: 'The rights of the token.' })
     input: CreateClientTokenInput,
   ): Promise<MadeClientToken> {
-    const asked = readClientToken(context.body ?? contractNames(input));
-    await lookUp(context, asked.bound);
-    return await context.services.clientTokens.create(context.call.principal, asked);
+    const requested = readClientToken(context.body ?? contractNames(input));
+    await lookUp(context, requested.bound);
+    return await context.services.clientTokens.create(context.call.principal, requested);
   }
 }

@@ -3,16 +3,16 @@ import type { Scope } from '../../src/contract/words.js';
 import { KeyScope } from '../enums.js';
 import { DateTime } from '../scalars.js';
 
-@ObjectType({ simpleResolvers: true, description: 'A credential that may be handed to a browser.' })
+@ObjectType({ simpleResolvers: true, description: 'A credential for a browser.' })
 export class ClientToken {
   @Field(() => ID, { description: 'Its id, `ctk_…`.' })
   id!: string;
 
-  @Field(() => [KeyScope], { description: 'What it may do.' })
+  @Field(() => [KeyScope], { description: 'Its scopes.' })
   scopes!: Scope[];
 
   @Field(() => DateTime, {
-    description: 'When it ends. It ends earlier with the key or the session that made it.',
+    description: 'When it expires. It ends earlier if the key or the session that created it ends.',
   })
   expiresAt!: Date;
 }

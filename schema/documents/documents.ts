@@ -2,32 +2,32 @@ import { LRUCache } from 'lru-cache';
 import type { DocumentNode, GraphQLSchema } from 'graphql';
 import { GraphQLError, parse, specifiedRules, validate, visit } from 'graphql';
 import { checkLimits, limitError, LIMITS } from './limits.js';
-import { isWatching } from './watching.js';
+import { isEventSubscription } from './event-subscription.js';
 import { SubscriptionRootRule } from './subscription-root.rule.js';
 import { faultsOfVariables, tooManyObjects, undeclaredVariable } from './variables.js';
 
-/** A GraphQL request as it came. */
+/** An unchecked GraphQL request. */
 export interface DocumentRequest {
   query: string;
   operationName?: string | null | undefined;
   variables?: Record<string, unknown> | null | undefined;
 }
 
-/** `errors` hold the whole request back. A limit's refusal has `extensions.refused` and is HTTP 400 whatever the client accepts. */
+/** `errors` refuse the whole request. The error of a limit has `extensions.refused` and is HTTP 400, whatever the client accepts. */
 export type Prepared = { document: DocumentNode } | { errors: readonly GraphQLError[] };
 
 export interface Documents {
-  /** Parse, limits, validation, variables: what no operation may skip, on HTTP, WebSocket and Server-Sent Events alike. */
+  /** Parse, limits, validation and variables: the checks of every operation, over HTTP, WebSocket and Server-Sent Events. */
   prepare(request: DocumentRequest): Prepared;
-  /** Whether a request subscribes to what happens anyway, and asks for no work: it counts as an opened stream. */
+  /** Whether a request only subscribes to events and starts no work; then it counts as an opened stream. */
   watches(request: DocumentRequest): boolean;
 }
 
-/** Documents kept parsed and validated, and the longest text that is kept. */
+/** The number of documents in the cache, and the longest text that is cached. */
 const KEPT = 1000;
 const KEPT_LENGTH = 20_000;
 
-/** Introspection is a query as any other: it needs a key, as everything does, so that a stranger learns nothing of the schema. */
+/** Introspection needs a key like any other query, so that a client without a key learns nothing about the schema. */
 export function createDocuments(schema: GraphQLSchema): Documents {
   const rules = [...specifiedRules, SubscriptionRootRule];
   const kept = new LRUCache<string, Prepared>({ max: KEPT });
@@ -68,7 +68,7 @@ export function createDocuments(schema: GraphQLSchema): Documents {
     watches({ query, operationName }) {
       if (!query.includes('subscription')) return false;
       const prepared = find(query);
-      return 'document' in prepared && isWatching(schema, prepared.document, operationName ?? null);
+      return 'document' in prepared && isEventSubscription(schema, prepared.document, operationName ?? null);
     },
   };
 }
@@ -89,7 +89,7 @@ function parseWithin(query: string): Prepared {
   return refused ? { errors: [refused] } : { document };
 }
 
-/** Each error's place is found by counting the lines before it. */
+/** The location of each error is found by counting the lines before it. */
 function hasTooManyLines(query: string): boolean {
   let lines = 1;
   const lineEnd = /\r\n|[\n\r]/g;

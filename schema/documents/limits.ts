@@ -22,24 +22,24 @@ import {
 import type { GraphQLCompositeType, GraphQLField, GraphQLOutputType } from 'graphql';
 import { guardOf } from '../guard.js';
 
-/** What one operation may ask for; a document over a limit is a 400 before anything runs (trust 2, "GraphQL"). */
+/** The limits of one operation. A document over a limit is refused with 400 before anything runs (trust 2, "GraphQL"). */
 export const LIMITS = {
-  /** Characters of the document, comments included; files come as variables. */
+  /** Characters of the document, including comments; files are sent as variables. */
   length: 1_000_000,
   /** Lexer tokens of the document. */
   tokens: 1000,
-  /** Lines of the document, those in its texts included. */
+  /** Lines of the document, including lines inside its strings. */
   lines: 10_000,
-  /** Characters of a name; long aliases cost besides. */
+  /** Characters of a name; long aliases also have a cost. */
   nameLength: 255,
   /** Nesting of fields; introspection included. */
   depth: 16,
   /** Directives in the whole document. */
   directives: 50,
-  /** Times that one root field may stand in an operation, aliases and fragments counted; aliases that any other field may have there (one of
-   * introspection: times that it may stand there with an alias). */
+  /** The maximum of occurrences of one root field in an operation, including aliases and fragments; the maximum of aliases of any other
+   * field (for a field of introspection: the maximum of its occurrences with an alias). */
   repeats: 15,
-  /** References that the `_entities` of an operation hold together. */
+  /** The sum of the references in all `_entities` of an operation. */
   references: 1000,
   /** Objects of input types in an operation's variables (messages, say): each is coerced twice. */
   inputObjects: 5000,
@@ -49,9 +49,9 @@ export const LIMITS = {
 
 /** Prices by which an operation is measured: what a field costs to answer, times the size of the lists around it. */
 const COST = { introspection: 100, metered: 50, root: 10, object: 1, leaf: 0 } as const;
-/** An alias costs 1 for each of so many characters: the answer has it once for each item of a list. */
+/** An alias costs 1 for each group of this number of characters, because the answer repeats it for each item of a list. */
 const ALIAS_CHARACTERS = 32;
-/** What a list without `first` counts as. */
+/** The assumed size of a list without `first`. */
 const LIST_SIZE = 20;
 const MAX_PAGE = 100;
 
@@ -63,22 +63,22 @@ interface Measure {
   variables: RawVariables;
   /** Names of the fragments around the current selection. */
   path: string[];
-  /** Selections looked at, so that nested fragments cannot multiply the measuring itself. */
+  /** The number of visited selections, so that nested fragments cannot multiply the work of measuring. */
   visited: number;
-  /** Of `_entities`. */
+  /** The references of `_entities`. */
   references: number;
   repeats: Map<string, number>;
-  /** Of each type's fields. */
+  /** The aliases of each type's fields. */
   aliases: Map<string, Set<string>>;
 }
 
-/** A refusal of the whole request: always HTTP 400. */
+/** An error that refuses the whole request; always HTTP 400. */
 export function limitError(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'invalid_request', refused: true } });
 }
 
 /**
- * @param variables those of the request, not coerced yet; null: the text alone is looked at, its cost is not known.
+ * @param variables of the request, not coerced yet; null: only the text is checked, its cost is not known.
  * @returns the first limit that the document breaks, or null
  */
 export function checkLimits(
@@ -115,7 +115,7 @@ export function checkLimits(
   }
 }
 
-/** What the operation gives its variables where the request gives nothing: whole numbers, and lists by their length. */
+/** The operation's default values of variables that the request does not set: whole numbers, and the lengths of lists. */
 function sizesByDefault({ variableDefinitions = [] }: OperationDefinitionNode): RawVariables {
   return Object.fromEntries(
     variableDefinitions.flatMap(({ variable, defaultValue }) => {
@@ -125,14 +125,14 @@ function sizesByDefault({ variableDefinitions = [] }: OperationDefinitionNode): 
   );
 }
 
-/** A literal as {@link Measure.variables} have it. */
+/** Converts a literal to the form of {@link Measure.variables}. */
 function sizeOf(value: ValueNode): unknown {
   if (value.kind === Kind.INT) return Number(value.value);
   if (value.kind === Kind.LIST) return value.values;
   return value.kind === Kind.NULL ? null : undefined;
 }
 
-/** What an argument is given: undefined where it is nothing, not even null, or of no size. */
+/** The value of an argument; undefined if it is absent (null is not absent) or has no size. */
 function givenSize({ variables }: Measure, node: FieldNode, name: string): unknown {
   const given = node.arguments?.find((argument) => argument.name.value === name)?.value;
   if (given?.kind !== Kind.VARIABLE) return given && sizeOf(given);
@@ -212,9 +212,9 @@ function countRepeat({ repeats }: Measure, name: string): void {
 }
 
 /**
- * What an object's field says is written once for each alias, and costs no more for it: three hundred aliases of a long text make a
- * gigabyte of a page. Counted over the operation, as selections of one object may stand in many places of it. The schema's own lists have no
- * price either, so that there each place counts: no tool that asks for them needs an alias.
+ * A field's value is written once for each alias, without extra cost: three hundred aliases of a long text make one
+ * page a gigabyte. Aliases are counted over the whole operation, because one object can be selected in many places. The lists of introspection have no
+ * cost either, so every occurrence counts there; no tool for introspection needs an alias.
  */
 function countAlias(measure: Measure, type: GraphQLCompositeType, { name, alias }: FieldNode): void {
   if (alias === undefined) return;
@@ -227,7 +227,7 @@ function countAlias(measure: Measure, type: GraphQLCompositeType, { name, alias 
     throw limitError(`Field ${field} has more than ${LIMITS.repeats} aliases in the operation`);
 }
 
-/** A router asks for a page's entities at once; each is an object of the answer. */
+/** A router requests a page's entities at once; each is an object of the answer. */
 function countReferences(measure: Measure, node: FieldNode): void {
   const list = givenSize(measure, node, 'representations');
   measure.references += Array.isArray(list) ? list.length : 1;
@@ -242,7 +242,7 @@ function aliasCost(type: GraphQLCompositeType, { alias }: FieldNode): number {
 }
 
 function rootCost(field: GraphQLField<unknown, unknown>): number {
-  // A whole schema is a hundred times as much text as other answers, and one at a time is what tools ask for.
+  // A whole schema is a hundred times longer than other answers, and tools request it only once.
   if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return COST.introspection;
   return guardOf(field).admittedByService ? COST.metered : COST.root;
 }
@@ -269,7 +269,7 @@ function multiplier(measure: Measure, field: GraphQLField<unknown, unknown>, nod
   return isList(field.type) ? LIST_SIZE : 1;
 }
 
-/** Variables are not coerced yet: what is no number is refused later, whatever is counted here. */
+/** Variables are not coerced yet: a value that is not a number is refused later, whatever is counted here. */
 function pageSize(measure: Measure, field: GraphQLField<unknown, unknown>, node: FieldNode): number {
   const byDefault = field.args.find((argument) => argument.name === 'first')?.defaultValue;
   const last = field.args.some(({ name }) => name === 'last') ? givenSize(measure, node, 'last') : undefined;

@@ -1,7 +1,7 @@
 import type { FragmentDefinitionNode, SelectionSetNode, ValidationContext, ASTVisitor } from 'graphql';
 import { GraphQLError } from 'graphql';
 
-/** Whether a selection of the root, through fragments too, may be left out. */
+/** Whether a selection of the root, directly or in fragments, is conditional. */
 function isConditional(context: ValidationContext, set: SelectionSetNode, seen: Set<string>): boolean {
   return set.selections.some((selection) => {
     const names = selection.directives?.map(({ name }) => name.value) ?? [];
@@ -16,8 +16,8 @@ function isConditional(context: ValidationContext, set: SelectionSetNode, seen: 
 }
 
 /**
- * A subscription's one root field may not be conditional, as GraphQL's current draft says: without it there is nothing to subscribe to, and
- * graphql-js 16 fails on that while it runs.
+ * GraphQL's current draft forbids a conditional root field in a subscription. Without its root field there is nothing to subscribe to, and
+ * graphql-js 16 fails during execution.
  */
 export function SubscriptionRootRule(context: ValidationContext): ASTVisitor {
   return {

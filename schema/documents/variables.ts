@@ -14,12 +14,12 @@ import type { DocumentRequest } from './documents.js';
 import { limitError, LIMITS } from './limits.js';
 
 const SHOWN_OF_NAME = 200;
-/** More faults than a person reads at once are not looked for. */
+/** The maximum of reported errors; a person does not read more at once. */
 const MAX_ERRORS = 20;
 
 /**
- * The specification of GraphQL lets it be ignored. It would be read, held as long as its operation, and mean nothing: a mistake of its sender
- * or worse.
+ * The GraphQL specification allows servers to ignore it. But it would use memory as long as its operation, without any meaning: an error of
+ * its sender, or an attack.
  */
 export function undeclaredVariable(
   document: DocumentNode,
@@ -36,7 +36,7 @@ export function undeclaredVariable(
   return null;
 }
 
-/** More objects than are coerced in the time that one request may have in one go: a file, a schema, a text are one value each. */
+/** More objects cannot be coerced in the time that one request may block the event loop. A file, a schema or a text is only one value. */
 export function tooManyObjects(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -52,7 +52,7 @@ export function tooManyObjects(
   return null;
 }
 
-/** How many more there may be after a value's; below 0: too many, and no further look. */
+/** The number of objects that are still allowed after a value; below 0: too many, and the rest is not counted. */
 function objectsLeft(value: unknown, type: GraphQLInputType, left: number): number {
   const named = getNamedType(type);
   if (typeof value !== 'object' || value === null || !isInputObjectType(named)) return left;
@@ -74,8 +74,8 @@ function objectsLeft(value: unknown, type: GraphQLInputType, left: number): numb
 class EnoughErrors extends Error {}
 
 /**
- * Coerces an operation's variables, for their faults alone. Execution would find the same faults, but puts the whole value into the message
- * of each: fifty unknown names beside forty megabytes are two gigabytes there.
+ * Coerces an operation's variables only to find errors. Execution would find the same errors, but puts the whole value into each message:
+ * fifty unknown names in forty megabytes make two gigabytes.
  */
 export function faultsOfVariables(
   schema: GraphQLSchema,
@@ -87,7 +87,7 @@ export function faultsOfVariables(
   return definitions.flatMap((definition) => {
     const type = typeFromAST(schema, definition.type);
     const name = definition.variable.name.value;
-    // Validation has refused other types; where nothing is given, execution says so in a few words.
+    // Validation has refused other types. A missing value is reported by execution in a short message.
     if (!isInputType(type) || !Object.hasOwn(given, name)) return [];
     const value = given[name];
     return value == null && isNonNullType(type) ? [] : faultsOfValue(value, type, definition);

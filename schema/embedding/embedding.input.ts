@@ -3,7 +3,7 @@ import { EmbeddingEncoding } from '../enums.js';
 import { modelId } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-/** Of cl100k_base. */
+/** Token ids of cl100k_base. */
 const TOKEN_IDS = { type: 'array', minItems: 1, items: { type: 'integer', minimum: 0, maximum: 100_276 } };
 
 @InputType({ description: 'Texts to turn into vectors.' })

@@ -26,11 +26,11 @@ function price({ call, services }: GraphqlContext, input: EstimateInput): Promis
 
 @Resolver()
 export class EstimateResolver {
-  /** The scope is that of the call whose price is asked. */
+  /** It needs the scope of the call whose price is requested. */
   @Query(() => EstimateType, { description: 'The price of a call. The call itself is not made.' })
   async estimate(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => EstimateInput, { description: 'The call whose price is wanted.' })
+    @Arg('input', () => EstimateInput, { description: 'The call whose price is requested.' })
     input: EstimateInput,
   ): Promise<EstimateType> {
     const { model, modelTier, amounts } = await price(context, input);

@@ -11,7 +11,7 @@ import { GenerateVideoInput } from '../video/video.input.js';
 import { BucketAmount } from '../usage/usage-record.type.js';
 import { ModelTier } from '../enums.js';
 
-@InputType({ description: 'The call whose price is wanted. Set exactly one field.' })
+@InputType({ description: 'The call whose price is requested. Set exactly one field.' })
 export class EstimateInput {
   @Field(() => ChatCompletionInput, {
     nullable: true,

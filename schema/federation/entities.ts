@@ -8,7 +8,7 @@ import { MAX_ID_LENGTH } from '../ids.js';
 import { showModel } from '../model/model.type.js';
 import { loadOrganization } from '../organization/organization.resolver.js';
 
-/** A reference as a router sends it; `_Any` promises nothing of what is in it. */
+/** A reference from a router; its fields are not checked yet, because `_Any` allows anything. */
 export interface Representation {
   __typename: string;
   id: unknown;
@@ -16,7 +16,7 @@ export interface Representation {
 
 type Loader = (context: GraphqlContext, ids: string[]) => Promise<Map<string, object>>;
 
-/** One look-up for all references of a type; what the caller may not see is not in the answer. */
+/** One look-up for all references of a type; objects that the caller may not see are absent. */
 const LOADERS: Record<string, Loader> = {
   async PenstockOrganization(context, ids) {
     const own = context.call.principal.orgId;
@@ -29,33 +29,34 @@ const LOADERS: Record<string, Loader> = {
   },
   async Agent({ call, services }, ids) {
     requireScope(call, 'agents');
-    return byId(await services.agents.getMany(call.principal, reached(call, 'agent', ids)));
+    return byId(await services.agents.getMany(call.principal, reachableIds(call, 'agent', ids)));
   },
   async AgentRun({ call, services }, ids) {
     requireScope(call, 'agents');
     const agent = boundTo(call, 'agent');
     const runs = await services.agentRuns.getMany(
       call.principal,
-      agent == null ? reached(call, 'run', ids) : ids,
+      agent == null ? reachableIds(call, 'run', ids) : ids,
     );
     return byId(runs.filter(({ agentId }) => agent == null || agentId === agent));
   },
   async Job({ call, services }, ids) {
     requireScope(call, 'usage');
-    return byId(await services.jobs.getMany(call.principal.orgId, reached(call, 'job', ids)));
+    return byId(await services.jobs.getMany(call.principal.orgId, reachableIds(call, 'job', ids)));
   },
 };
 
-const isBound = ({ principal: { token } }: CallContext): boolean =>
+/** A token that can use only one object. */
+export const isBound = ({ principal: { token } }: CallContext): boolean =>
   token !== undefined && token.bound !== null;
 
-/** Of a client token that is bound to one object all other ids are unknown. */
-function reached(call: CallContext, kind: BoundKind, ids: string[]): string[] {
+/** For a client token that is bound to one object, all other ids are unknown. */
+export function reachableIds(call: CallContext, kind: BoundKind, ids: string[]): string[] {
   const own = boundTo(call, kind);
   return own === undefined ? ids : ids.filter((id) => id === own);
 }
 
-function byId(found: { id: string }[]): Map<string, object> {
+function byId(found: readonly { id: string }[]): Map<string, object> {
   return new Map(found.map((entity) => [entity.id, entity]));
 }
 
@@ -63,7 +64,7 @@ function byId(found: { id: string }[]): Map<string, object> {
 export const ENTITY_TYPES = Object.keys(LOADERS);
 
 /**
- * Resolves the `_entities` of one operation: one look-up for each type, however many references there are. Unknown ids and those of other
+ * Resolves the `_entities` of one operation: one look-up for each type, for any number of references. Unknown ids and ids of other
  * organisations are null.
  * @throws ApiError invalid_request for a type that is not an entity
  */

@@ -6,32 +6,40 @@ import { createResolversMap } from 'type-graphql';
 import type { GraphqlContext } from '../context.js';
 import type { Representation } from './entities.js';
 import { resolveEntities } from './entities.js';
+import { NODE_SDL, serveNodes } from './node.js';
 
 const LINK =
   'extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key", "@shareable", "@tag"])';
 
-/** The subgraph's SDL as it is published: what a supergraph is composed from. */
+/** The published SDL of the subgraph, from which a supergraph is composed. */
 export function printSubgraph(schema: GraphQLSchema): string {
   return `${LINK}\n\n${printSchemaWithDirectives(schema)}\n`;
 }
 
 const texts = new WeakMap<GraphQLSchema, string>();
 
-/** The SDL of an executable subgraph, as it is published. */
+/** The published SDL of an executable subgraph. */
 export function sdlOf(subgraph: GraphQLSchema): string {
   const text = texts.get(subgraph);
   if (text === undefined) throw new Error('the schema is no subgraph');
   return text;
 }
 
-/** The Federation 2 subgraph over a schema of type-graphql. Extensions of fields (guards, JSON schema hints) are carried over. */
+/**
+ * The Federation 2 subgraph over a schema of type-graphql, with nodes. Extensions of fields (guards, JSON schema hints) are carried over. Its SDL is
+ * the published SDL.
+ */
 export function toSubgraph(plain: GraphQLSchema): GraphQLSchema {
   const sdl = printSubgraph(plain);
-  const typeDefs = parse(sdl);
+  const typeDefs = parse(`${sdl}${NODE_SDL}`);
   const resolvers = createResolversMap(plain) as Record<string, Record<string, unknown>>;
   const subgraph = buildSubgraphSchema([{ typeDefs, resolvers: resolvers as never }]);
   copyExtensions(plain, subgraph);
   texts.set(subgraph, sdl);
+  const service = subgraph.getQueryType()?.getFields()['_service'];
+  if (!service) throw new Error('the subgraph does not tell its SDL');
+  service.resolve = () => ({ sdl });
+  serveNodes(subgraph);
   const entities = subgraph.getQueryType()?.getFields()['_entities'];
   if (!entities) throw new Error('the subgraph has no entities');
   entities.resolve = (_source, args: { representations: Representation[] }, context: GraphqlContext) =>

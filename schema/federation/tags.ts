@@ -12,8 +12,11 @@ import { guardOf } from '../guard.js';
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** What only owners and admins use, among people: a company's contract for its own clients leaves it out by this name. */
-const isForAdmins = (field: Field): boolean => ['admin', 'owner'].includes(guardOf(field).role ?? '');
+/** Whether, among people, only owners, admins and operators use a field. A company can exclude such fields from the contract for its own clients by their tag. */
+function isForAdmins(field: Field): boolean {
+  const { role, operator } = guardOf(field);
+  return operator === true || ['admin', 'owner'].includes(role ?? '');
+}
 
 function rootFields(schema: GraphQLSchema): Field[] {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
@@ -25,7 +28,7 @@ const typesOf = ({ type, args }: { type: Field['type']; args: readonly GraphQLAr
   ...args.map((argument) => getNamedType(argument.type)),
 ];
 
-/** The types that a type's fields lead to at once. */
+/** The types to which a type refers directly. */
 function neighbours(type: GraphQLNamedType, schema: GraphQLSchema): readonly GraphQLNamedType[] {
   if (isUnionType(type)) return type.getTypes();
   if (isInputObjectType(type))
@@ -35,8 +38,8 @@ function neighbours(type: GraphQLNamedType, schema: GraphQLSchema): readonly Gra
   return [...Object.values(type.getFields()).flatMap(typesOf), ...implementations];
 }
 
-/** All types that somebody who may use these root fields can meet. */
-function reached(fields: readonly Field[], schema: GraphQLSchema): Set<GraphQLNamedType> {
+/** All types that can be reached from these root fields. */
+function reachableTypes(fields: readonly Field[], schema: GraphQLSchema): Set<GraphQLNamedType> {
   const found = new Set<GraphQLNamedType>();
   const open = fields.flatMap(typesOf);
   for (let type = open.pop(); type !== undefined; type = open.pop()) {
@@ -51,15 +54,15 @@ function tag(part: { extensions: object }): void {
   Object.assign(part.extensions, { directives: { tag: { name: 'admin' } } });
 }
 
-/** Puts `@tag(name: "admin")` on the root fields that demand an owner or an admin, and on the types that nothing else leads to (beyond 14.9). */
+/** Adds `@tag(name: "admin")` to the root fields that require an owner or an admin, and to the types that only these fields reach (beyond 14.9). */
 export function tagForAdmins(schema: GraphQLSchema): void {
   const fields = rootFields(schema);
   const admins = fields.filter(isForAdmins);
-  const open = reached(
+  const open = reachableTypes(
     fields.filter((field) => !isForAdmins(field)),
     schema,
   );
   for (const field of admins) tag(field);
-  for (const type of reached(admins, schema))
+  for (const type of reachableTypes(admins, schema))
     if (!open.has(type) && !isSpecifiedScalarType(type) && !isIntrospectionType(type)) tag(type);
 }

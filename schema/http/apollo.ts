@@ -17,47 +17,47 @@ import type { GraphqlHandlerOptions } from './handler.types.js';
 import { isStrict } from './media-type.js';
 import type { GraphqlRequest } from './request.js';
 
-/** One request's context, with what its answer shows. */
+/** One request's context, with the values for the headers of its answer. */
 interface RequestContext extends GraphqlContext {
   errorStatuses: number[];
   unfinishedJobs: string[];
-  /** A long answer's bytes: Apollo would write it in one go. */
+  /** The bytes of a long answer, which Apollo would write in one piece. */
   written: Buffer[];
-  /** The answer as it is, in the place of its bytes, for who puts it together with others; null: nobody asked. */
+  /** The answer as an object instead of bytes, for callers that combine it with others; null if it was not requested. */
   results: GraphqlResult[] | null;
 }
 
-/** What an answer says. */
+/** The content of an answer. */
 export interface GraphqlResult {
   data?: Record<string, unknown> | null;
   errors?: readonly GraphQLFormattedError[];
 }
 
 export interface ApolloAnswer extends HttpAnswer {
-  /** Jobs that fields waited for in vain. */
+  /** Jobs for which fields waited until their time was over. */
   unfinishedJobs: string[];
-  /** Asked for by `structured`: stands in the place of the body, unless nothing was executed. */
+  /** Set with `structured`: replaces the body, unless nothing was executed. */
   result?: GraphqlResult | undefined;
 }
 
 export interface Apollo {
   execute(work: {
     call: CallContext;
-    /** Of the answer. */
+    /** The media type of the answer. */
     mediaType: string;
     graphql: GraphqlRequest;
     onJob(jobId: string): void;
-    /** The answer is not to be written: its `result` is wanted. */
+    /** Whether the caller needs `result` instead of a written answer. */
     structured?: boolean;
   }): Promise<ApolloAnswer>;
-  /** What callers see of a fault outside of every field; its cause goes to the log. */
+  /** The callers' answer for an error outside of every field; its cause is logged. */
   presentFault(fault: unknown): GraphQLFormattedError;
   close(): Promise<void>;
 }
 
 /**
- * 200 for coercion errors in application/json (GraphQL-over-HTTP audit), the statuses of the fields' errors, and a log of what callers see as
- * `Internal server error`.
+ * 200 for coercion errors in application/json (GraphQL-over-HTTP audit), the statuses of the fields' errors, and a log of the errors that
+ * callers see as `Internal server error`.
  */
 const createPlugin = (edge: HttpEdge): ApolloServerPlugin<RequestContext> => ({
   requestDidStart: () =>
@@ -92,13 +92,13 @@ const createPlugin = (edge: HttpEdge): ApolloServerPlugin<RequestContext> => ({
     }),
 });
 
-/** What fails outside of every field, as an answer that is too long to be written does. */
+/** Logs an error outside of every field, such as an answer that is too long to be written. */
 function presentFault(edge: HttpEdge, fault: unknown): GraphQLFormattedError {
   const error = visibleError(edge, fault, '');
   return { message: error.message, extensions: { ...errorExtensions(error) } };
 }
 
-/** Apollo Server as executor. Documents reach it parsed, limited and validated once already. */
+/** Apollo Server as executor. Its documents are already parsed, limited and validated. */
 export async function createApollo({
   schema,
   services,
@@ -111,7 +111,7 @@ export async function createApollo({
     plugins: [
       createPlugin(edge),
       ApolloServerPluginInlineTraceDisabled(),
-      // It would have Apollo look through each field's result, numbers of vectors included, in one go.
+      // With it, Apollo would visit each field's result, including the numbers of vectors, without a pause.
       ApolloServerPluginCacheControlDisabled(),
     ],
     nodeEnv: 'production',
@@ -138,7 +138,7 @@ export async function createApollo({
         written: [],
         results: structured ? [] : null,
       };
-      // Apollo looks at what is accepted when the work is done: what it sees is what will be answered.
+      // Apollo reads `Accept` after the work. It gets the media type that the answer will have.
       const headers = new HeaderMap([
         ['content-type', 'application/json'],
         ['accept', mediaType],

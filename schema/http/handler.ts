@@ -29,7 +29,7 @@ import { sameCallOf } from './same-call.js';
 import { executeSerially, rootNames } from './serial-mutation.js';
 import type { DoneFields, SerialMutation } from './serial-mutation.js';
 
-/** Request bodies of /graphql (decisions 6): files may come in them as base64. */
+/** Request bodies of /graphql (decisions 6): they may contain files as base64. */
 const BODY_LIMIT_BYTES = 60 * 1024 * 1024;
 
 export interface GraphqlHandler {
@@ -52,7 +52,8 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       body = edge.body(request, call);
       // Only what the stream needs is kept of the request, because the stream may stay open for days.
       const streamed = await serve({ request, response, call, body });
-      if (streamed) await options.stream({ request: streamed, response, call, holding: body.holding });
+      if (streamed)
+        await options.stream({ request: streamed, response, call, byteReservation: body.byteReservation });
     } catch (fault) {
       await refuse(edge, { request, response, call }, fault);
     } finally {
@@ -60,7 +61,7 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
     }
   }
 
-  /** Answers, or tells what is to be streamed. */
+  /** Answers, or returns the operation to stream. */
   async function serve({ request, response, call, body }: Incoming): Promise<GraphqlRequest | null> {
     const source = await read(request, body);
     const streamed = await streamedOf(options, { request, call }, source);
@@ -107,7 +108,7 @@ async function runWork({ options, apollo }: Means, work: Work): Promise<HttpAnsw
   }
 }
 
-/** @throws ApiError for an operation that is not for here */
+/** @throws ApiError for an operation that is not allowed here */
 async function execute(
   apollo: Apollo,
   work: Work & Pick<HttpEdge, 'timeSlicer'>,
@@ -139,7 +140,7 @@ async function execute(
   return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
 }
 
-/** None of a document that is refused. */
+/** Null for a document that is refused. */
 function operationOf(prepared: Prepared, { operationName }: GraphqlRequest) {
   return 'errors' in prepared ? null : getOperationAST(prepared.document, operationName ?? null);
 }
@@ -179,19 +180,19 @@ interface Work {
   call: CallContext;
   graphql: GraphqlRequest;
   prepared: Prepared;
-  /** With an Idempotency-Key. */
+  /** Set with an Idempotency-Key. */
   progress: Progress | undefined;
 }
 
-/** Where a request's parts stand. @throws ApiError for a body that cannot be read, or another method */
+/** Reads a request's parts. @throws ApiError for a body that cannot be read, or another method */
 async function read(request: IncomingMessage, body: RequestBody): Promise<RequestSource> {
   const { method = 'GET', url = '/' } = request;
   if (method === 'GET') return { query: url.includes('?') ? url.slice(url.indexOf('?') + 1) : '' };
   if (method !== 'POST') throw methodNotAllowed('GET, POST');
-  return { json: await body.parse(await body.readJson(BODY_LIMIT_BYTES), paramOf) };
+  return { json: await body.parseJson(BODY_LIMIT_BYTES, paramOf) };
 }
 
-/** Of a trusted document: a browser may keep the answer, and ask whether it still holds. */
+/** The headers of a trusted document's answer: a browser may cache the answer and revalidate it. */
 function tagged(request: IncomingMessage, answer: HttpAnswer): HttpAnswer {
   if (answer.status !== 200) return answer;
   const etag = etagOf(answer.body);
@@ -201,7 +202,7 @@ function tagged(request: IncomingMessage, answer: HttpAnswer): HttpAnswer {
   return { ...answer, headers };
 }
 
-/** A subscription of a client that accepts event streams beside JSON. Its slot is not taken: it may be one of another window. */
+/** A subscription of a client that accepts event streams as well as JSON. Its slot is not taken yet, because it may belong to another window. */
 async function streamedOf(
   { documents, services }: GraphqlHandlerOptions,
   { request, call }: Pick<Incoming, 'request' | 'call'>,
@@ -218,7 +219,7 @@ async function streamedOf(
   return operation?.operation === 'subscription' ? { query, operationName, variables } : null;
 }
 
-/** Null: it is refused after its slot was taken. */
+/** Null if it is refused after its slot was taken. */
 function parsedOrNull(source: RequestSource): GraphqlRequest | null {
   try {
     return parseRequest(source);
@@ -227,7 +228,7 @@ function parsedOrNull(source: RequestSource): GraphqlRequest | null {
   }
 }
 
-/** @param headers of the whole answer: they go with what is done of it */
+/** @param headers of the whole answer, which a partial answer gets too */
 async function stepsOf(
   { done, note }: Progress,
   { headers, timeSlicer }: { headers: Record<string, string>; timeSlicer: HttpEdge['timeSlicer'] },

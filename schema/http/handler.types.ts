@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
-import type { Holding, HttpEdge } from '../../src/http/index.js';
+import type { ByteReservation, HttpEdge } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import type { Services } from '../../src/services.js';
 import type { Documents } from '../documents/index.js';
@@ -13,12 +13,12 @@ export interface GraphqlHandlerOptions {
   services: Services;
   edge: HttpEdge;
   logger: Logger;
-  /** Answers a subscription as Server-Sent Events, for clients that accept them beside JSON. No slot was taken. */
+  /** Answers a subscription as Server-Sent Events, for clients that accept them as well as JSON. No slot was taken. */
   stream(work: {
     request: GraphqlRequest;
     response: ServerResponse;
     call: CallContext;
-    /** What the request holds. */
-    holding: Holding;
+    /** The request's share of the byte budget. */
+    byteReservation: ByteReservation;
   }): Promise<void>;
 }

@@ -9,8 +9,8 @@ const SLICE = 262_144;
 const COST_OF_VALUE = 64;
 
 /**
- * What makes two mutations the same call: the document, its operation and its variables, however a client or a router writes them down
- * (beyond 14.7). A digest, made in slices: variables may hold files.
+ * Identifies equal mutations: by the document, its operation and its variables, regardless of how a client or a router formats them
+ * (beyond 14.7). The digest is computed in slices, because variables may contain files.
  */
 export async function sameCallOf({
   query,
@@ -31,25 +31,38 @@ export async function sameCallOf({
   return { method: 'POST', path: '/graphql', query: '', body: hash.digest() };
 }
 
-/** As UTF-16, in which no cut between two units changes anything. */
+/** As UTF-16, in which a text can be cut between any two units. */
 function update(hash: Hash, text: string, from: number): void {
   hash.update(text.slice(from, from + SLICE), 'utf16le');
 }
 
-/** A value in pieces that no other value has: names are sorted, and each text stands behind its length. */
-function* spelled(value: unknown): Generator<string> {
-  if (typeof value === 'string') {
-    yield `s${value.length}:`;
-    yield value;
-  } else if (Array.isArray(value)) {
-    yield `a${value.length}:`;
-    for (const item of value) yield* spelled(item);
-  } else if (typeof value === 'object' && value !== null) {
-    const names = Object.keys(value).sort();
-    yield `o${names.length}:`;
-    for (const name of names) {
-      yield* spelled(name);
-      yield* spelled((value as Record<string, unknown>)[name]);
-    }
-  } else yield `${String(value)};`;
+/**
+ * The pieces of a value, which are unique to it: names are sorted, and each text follows its length. A list of open values instead of generators in
+ * generators, in which each piece of a deep value passes through all levels.
+ */
+function* spelled(root: unknown): Generator<string> {
+  const open: Iterator<unknown>[] = [[root].values()];
+  while (open.length > 0) {
+    const { done, value } = (open.at(-1) as Iterator<unknown>).next();
+    if (done === true) open.pop();
+    else if (typeof value === 'string') {
+      yield `s${value.length}:`;
+      yield value;
+    } else if (Array.isArray(value)) {
+      yield `a${value.length}:`;
+      open.push(value.values());
+    } else if (typeof value === 'object' && value !== null) {
+      const names = Object.keys(value).sort();
+      yield `o${names.length}:`;
+      open.push(members(value as Record<string, unknown>, names));
+    } else yield `${String(value)};`;
+  }
+}
+
+/** Each name and its value, one after the other. */
+function* members(fields: Record<string, unknown>, names: readonly string[]): Generator<unknown> {
+  for (const name of names) {
+    yield name;
+    yield fields[name];
+  }
 }

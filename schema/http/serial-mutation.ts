@@ -18,7 +18,7 @@ interface GivenError {
   locations?: unknown;
 }
 
-/** A document's root fields that are done, as a retry takes them up. */
+/** The finished root fields of a document, from which a retry continues. */
 export interface DoneFields {
   data: Data;
   errors: GivenError[];
@@ -27,16 +27,16 @@ export interface DoneFields {
 export interface SerialMutation {
   document: DocumentNode;
   operation: OperationDefinitionNode;
-  /** The document as it was sent. */
+  /** The unchanged document. */
   query: string;
-  /** Of an earlier request with the same key; null: none. */
+  /** The finished fields of an earlier request with the same key; null if there are none. */
   done: DoneFields | null;
-  /** Called after each field but the last, which the whole answer follows. */
+  /** Called after each field except the last, after which the whole answer is stored. */
   note(part: AnswerPart): Promise<void>;
   timeSlicer: TimeSlicer;
-  /** Executes a document that has one of the operation's root fields: its result is wanted; or, not `structured`, the whole of it. */
+  /** Executes a document with one of the operation's root fields, with its result as an object; or, without `structured`, the whole document. */
   execute(query: string, structured?: boolean): Promise<ApolloAnswer>;
-  /** What callers see of a fault outside of every field. */
+  /** The callers' answer for an error outside of every field. */
   presentFault(fault: unknown): GraphQLFormattedError;
 }
 
@@ -54,7 +54,7 @@ function fragmentsOf(document: DocumentNode): Fragments {
   );
 }
 
-/** The root fields in the order of their execution, those of fragments included. */
+/** The root fields in the order of their execution, including fields of fragments. */
 function rootFields(selections: readonly SelectionNode[], fragments: Fragments): FieldNode[] {
   return selections.flatMap((selection) => {
     if (selection.kind === Kind.FIELD) return [selection];
@@ -73,7 +73,7 @@ export function rootNames(work: Pick<SerialMutation, 'document' | 'operation'>):
   return [...new Set(fieldsOf(work).map(nameOf))];
 }
 
-/** The document with one root field of the operation. Fragments of root fields are written out in it. */
+/** The document with one root field of the operation. Fragments of root fields are inlined. */
 function withOnly(name: string, { document, operation }: SerialMutation): string {
   const fragments = fragmentsOf(document);
   const only = (selections: readonly SelectionNode[]): SelectionNode[] =>
@@ -96,7 +96,7 @@ function withOnly(name: string, { document, operation }: SerialMutation): string
   return print({ ...document, definitions });
 }
 
-/** Errors with their places in the document as it was sent. */
+/** Errors with their locations in the original document. */
 function placed(errors: readonly GivenError[], work: SerialMutation): GivenError[] {
   const fields = fieldsOf(work);
   return errors.map(({ locations: _, ...error }) => {
@@ -106,9 +106,8 @@ function placed(errors: readonly GivenError[], work: SerialMutation): GivenError
 }
 
 /**
- * A mutation's root fields one after the other, as they always are, but each by itself, so that what the first ones did is known where a
- * later one fails, or its process dies: a retry with the same Idempotency-Key does not do them again. An answer that fails carries them as
- * `part`.
+ * Executes a mutation's root fields one after the other, each as a separate execution. So the finished fields are known if a later one
+ * fails or its process dies, and a retry with the same Idempotency-Key does not repeat them. A failed answer contains them as `part`.
  */
 export async function executeSerially(work: SerialMutation): Promise<HttpAnswer> {
   const done: DoneFields = { data: { ...work.done?.data }, errors: [...(work.done?.errors ?? [])] };
@@ -116,11 +115,11 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
   let last: ApolloAnswer = { status: 200, headers, body: '', errorStatuses: [], unfinishedJobs: [] };
   const errorStatuses: number[] = [];
   const names = rootNames(work);
-  /** What is null because it was refused or broke: a retry does it again. */
+  /** Fields that are null because they were refused or failed; a retry executes them again. */
   const failed: DoneFields = { data: {}, errors: [] };
   /** Without the latest field. */
   let before: DoneFields = { ...done };
-  // What a field answered may be such that no JSON can be written of it: then it failed, and what came before it stays done.
+  // If a field's result cannot be written as JSON, the field has failed, and the fields before it stay finished.
   const unwritable = async (fault: unknown): Promise<HttpAnswer> => {
     const body = JSON.stringify({ errors: [...before.errors, work.presentFault(fault)] });
     const broken = { ...last, status: 500, body, errorStatuses: [...errorStatuses, 500] };
@@ -129,24 +128,24 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
   for (const name of names.filter((one) => !Object.hasOwn(done.data, one))) {
     last = await work.execute(withOnly(name, work), true);
     errorStatuses.push(...(last.errorStatuses ?? []));
-    // What failed outside of every field is short, and was written.
+    // An error outside of every field is short, and was already written.
     const { data, errors = [] } = last.result ?? (JSON.parse(String(last.body)) as GraphqlResult);
-    // Nothing was executed (its variables are faulty), and nothing of the whole would be: its own answer says where. After a 500 something may be.
+    // Nothing was executed (its variables are invalid), and the whole document would fail in the same way; its own answer has the correct locations. After a 500 something may have been executed.
     if (data === undefined && last.status < 500) return await work.execute(work.query);
-    const told = placed(errors, work);
+    const reported = placed(errors, work);
     if (data == null) {
-      const body = JSON.stringify({ errors: [...done.errors, ...told], data });
+      const body = JSON.stringify({ errors: [...done.errors, ...reported], data });
       return await answered(work, { done, last: { ...last, body, errorStatuses } });
     }
-    if (data[name] == null && told.length > 0) {
+    if (data[name] == null && reported.length > 0) {
       failed.data = { ...failed.data, ...data };
-      failed.errors.push(...told);
+      failed.errors.push(...reported);
       continue;
     }
     before = { ...done, errors: [...done.errors] };
-    // Not assigned to: a field may be called `__proto__`.
+    // Defined, not assigned, because a field may have the name `__proto__`.
     done.data = { ...done.data, ...data };
-    done.errors.push(...told);
+    done.errors.push(...reported);
     if (name === names.at(-1)) break;
     let part: AnswerPart | null;
     try {
@@ -161,9 +160,9 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
     names.flatMap((name) => (Object.hasOwn(all, name) ? [[name, all[name]]] : [])),
   );
   const errors = [...done.errors, ...failed.errors];
-  const told = { ...(errors.length === 0 ? {} : { errors }), data };
+  const reported = { ...(errors.length === 0 ? {} : { errors }), data };
   try {
-    const body = await writeJson(told, work.timeSlicer);
+    const body = await writeJson(reported, work.timeSlicer);
     return await answered(work, { done, last: { ...last, body, errorStatuses } });
   } catch (fault) {
     return await unwritable(fault);
@@ -178,10 +177,10 @@ async function answered(
   return part === null ? last : { ...last, part };
 }
 
-/** Longer parts are kept nowhere (decisions 6). */
+/** Longer parts are not stored (decisions 6). */
 const MAX_PART_BYTES = 8 * 1024 * 1024;
 
-/** Null where it is too long to be kept. */
+/** Null if it is too long to be stored. */
 async function doneAs(
   { timeSlicer }: SerialMutation,
   done: DoneFields,

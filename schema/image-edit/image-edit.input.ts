@@ -12,7 +12,7 @@ export class EditImageInput {
   @Field(() => String, { description: 'URL, data: URL or base64 of a JPEG, PNG or WebP image, up to 20 MB.' })
   image!: string;
 
-  @Field(() => ImageEditOperation, { description: 'What is done to the image.' })
+  @Field(() => ImageEditOperation, { description: 'The operation on the image.' })
   operation!: string;
 
   @Extensions({ jsonSchema: modelId('sandbox/image-edit-fast') })
@@ -36,7 +36,8 @@ export class EditImageInput {
   @Extensions({ jsonSchema: { maxLength: 32_000 } })
   @Field(() => String, {
     nullable: true,
-    description: 'What to paint: required for inpainting and styleTransfer, optional for outpainting.',
+    description:
+      'A description of the result: required for inpainting and styleTransfer, optional for outpainting.',
   })
   prompt?: string | null;
 

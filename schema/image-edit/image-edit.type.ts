@@ -23,7 +23,7 @@ export class EditedImage {
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'The charge of a call, and what is left of the quota after it.',
+  description: 'The charge of a call, and the remaining quota after it.',
 })
 export class ImageEditUsage {
   @Field(() => Float, { description: 'Edits charged, after the multiplier.' })

@@ -30,7 +30,7 @@ export class GeneratedImage {
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'The charge of a call, and what is left of the quota after it.',
+  description: 'The charge of a call, and the remaining quota after it.',
 })
 export class ImageUsage {
   @Field(() => Float, { description: 'Credits charged.' })

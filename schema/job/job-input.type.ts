@@ -13,10 +13,10 @@ import { ImageSize, ImageUpscale, Json, SafeInt, VideoAspectRatio, VideoResoluti
 
 // A field of these types has one name and one type in all of them (beyond 14.4). Files are signed URLs.
 
-const PROMPT = { nullable: true, description: 'What is to be made.' } as const;
-const NEGATIVE = { nullable: true, description: 'What is not to be seen or heard.' } as const;
+const PROMPT = { nullable: true, description: 'A description of the result.' } as const;
+const NEGATIVE = { nullable: true, description: 'Content that the result should not have.' } as const;
 const SEED = { nullable: true, description: 'Null: by chance.' } as const;
-const FORMAT = { nullable: true, description: "The result's format; null: the usual one." } as const;
+const FORMAT = { nullable: true, description: "The result's format; null: the default." } as const;
 const MODEL_INPUTS = { nullable: true, description: "The model's own parameters." } as const;
 
 @ObjectType({ simpleResolvers: true })
@@ -25,7 +25,7 @@ abstract class AnyJobInput {
   modelId!: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a job of the tool `image` was asked for.' })
+@ObjectType({ simpleResolvers: true, description: 'The input of a job of the tool `image`.' })
 export class ImageJobInput extends AnyJobInput {
   @Field(() => String, PROMPT)
   prompt!: string | null;
@@ -39,7 +39,7 @@ export class ImageJobInput extends AnyJobInput {
   @Field(() => ImageStyle, { nullable: true, description: 'The style.' })
   style!: string | null;
 
-  @Field(() => ImageUpscale, { nullable: true, description: 'How much each side is multiplied.' })
+  @Field(() => ImageUpscale, { nullable: true, description: 'The factor for each side.' })
   upscale!: string | null;
 
   @Field(() => String, NEGATIVE)
@@ -52,33 +52,33 @@ export class ImageJobInput extends AnyJobInput {
   format!: string | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a job of the tool `image_edit` was asked for.' })
+@ObjectType({ simpleResolvers: true, description: 'The input of a job of the tool `image_edit`.' })
 export class ImageEditJobInput extends AnyJobInput {
   @Field(() => String, { nullable: true, description: 'The picture.' })
   image!: string | null;
 
-  @Field(() => ImageEditOperation, { nullable: true, description: 'What is done to it.' })
+  @Field(() => ImageEditOperation, { nullable: true, description: 'The operation.' })
   operation!: string | null;
 
   @Field(() => Float, { nullable: true, description: 'How much to change.' })
   strength!: number | null;
 
-  @Field(() => String, { nullable: true, description: 'White where the picture is edited.' })
+  @Field(() => String, { nullable: true, description: 'The mask; it is white in the area to edit.' })
   mask!: string | null;
 
   @Field(() => String, PROMPT)
   prompt!: string | null;
 
-  @Field(() => EditDirection, { nullable: true, description: 'The side that is extended.' })
+  @Field(() => EditDirection, { nullable: true, description: 'The side to extend.' })
   direction!: string | null;
 
-  @Field(() => Int, { nullable: true, description: 'By how many pixels.' })
+  @Field(() => Int, { nullable: true, description: 'The number of pixels to add.' })
   expandPixels!: number | null;
 
   @Field(() => String, { nullable: true, description: 'The new background.' })
   newBackground!: string | null;
 
-  @Field(() => Int, { nullable: true, description: 'How much each side is multiplied.' })
+  @Field(() => Int, { nullable: true, description: 'The factor for each side.' })
   scale!: number | null;
 
   @Field(() => ImageSize, { nullable: true, description: "Null: the operation's own." })
@@ -91,7 +91,7 @@ export class ImageEditJobInput extends AnyJobInput {
   modelInputs!: unknown;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a job of the tool `video` was asked for.' })
+@ObjectType({ simpleResolvers: true, description: 'The input of a job of the tool `video`.' })
 export class VideoJobInput extends AnyJobInput {
   @Field(() => String, PROMPT)
   prompt!: string | null;
@@ -99,22 +99,22 @@ export class VideoJobInput extends AnyJobInput {
   @Field(() => Float, { nullable: true, description: 'Seconds.' })
   durationSeconds!: number | null;
 
-  @Field(() => VideoResolution, { nullable: true, description: 'Lines of the shorter side.' })
+  @Field(() => VideoResolution, { nullable: true, description: 'Pixels of the shorter side.' })
   resolution!: string | null;
 
-  @Field(() => Int, { nullable: true, description: 'Pictures in a second.' })
+  @Field(() => Int, { nullable: true, description: 'Frames per second.' })
   fps!: number | null;
 
-  @Field(() => VideoAspectRatio, { nullable: true, description: 'Width to height.' })
+  @Field(() => VideoAspectRatio, { nullable: true, description: 'The ratio of width to height.' })
   aspectRatio!: string | null;
 
-  @Field(() => JobMode, { nullable: true, description: 'What it is made from.' })
+  @Field(() => JobMode, { nullable: true, description: 'The source of the result.' })
   mode!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The picture that it begins with.' })
+  @Field(() => String, { nullable: true, description: 'The first picture of the video.' })
   sourceImage!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The film that it is made from.' })
+  @Field(() => String, { nullable: true, description: 'The source video.' })
   sourceVideo!: string | null;
 
   @Field(() => String, NEGATIVE)
@@ -126,11 +126,14 @@ export class VideoJobInput extends AnyJobInput {
   @Field(() => Boolean, { nullable: true, description: 'Whether the model may rewrite the prompt.' })
   promptOptimizer!: boolean | null;
 
-  @Field(() => Boolean, { nullable: true, description: 'Whether the end leads back to the beginning.' })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Whether the video loops: its end leads back to its beginning.',
+  })
   loop!: boolean | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a job of the tool `music` was asked for.' })
+@ObjectType({ simpleResolvers: true, description: 'The input of a job of the tool `music`.' })
 export class MusicJobInput extends AnyJobInput {
   @Field(() => String, PROMPT)
   prompt!: string | null;
@@ -138,10 +141,10 @@ export class MusicJobInput extends AnyJobInput {
   @Field(() => Float, { nullable: true, description: 'Seconds.' })
   durationSeconds!: number | null;
 
-  @Field(() => JobMode, { nullable: true, description: 'What it is made from.' })
+  @Field(() => JobMode, { nullable: true, description: 'The source of the result.' })
   mode!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The recording that is varied.' })
+  @Field(() => String, { nullable: true, description: 'The recording to vary.' })
   sourceAudio!: string | null;
 
   @Field(() => String, NEGATIVE)
@@ -154,21 +157,21 @@ export class MusicJobInput extends AnyJobInput {
   modelInputs!: unknown;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a job of the tool `tts` was asked for.' })
+@ObjectType({ simpleResolvers: true, description: 'The input of a job of the tool `tts`.' })
 export class SpeechJobInput extends AnyJobInput {
-  @Field(() => String, { nullable: true, description: 'The text that is spoken.' })
+  @Field(() => String, { nullable: true, description: 'The text to speak.' })
   text!: string | null;
 
   @Field(() => String, { nullable: true, description: 'The voice.' })
   voice!: string | null;
 
-  @Field(() => Float, { nullable: true, description: '1 is the usual pace.' })
+  @Field(() => Float, { nullable: true, description: 'The speed; 1 is normal.' })
   speed!: number | null;
 
   @Field(() => String, { nullable: true, description: 'The sample of the voice to imitate.' })
   referenceAudio!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'What is said in it.' })
+  @Field(() => String, { nullable: true, description: 'The words in the sample.' })
   referenceText!: string | null;
 
   @Field(() => MediaFormat, FORMAT)
@@ -178,21 +181,21 @@ export class SpeechJobInput extends AnyJobInput {
   modelInputs!: unknown;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a job of the tool `stt` was asked for.' })
+@ObjectType({ simpleResolvers: true, description: 'The input of a job of the tool `stt`.' })
 export class TranscriptionJobInput extends AnyJobInput {
   @Field(() => String, { nullable: true, description: 'The recording.' })
   file!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The code of the language; auto: it is found out.' })
+  @Field(() => String, { nullable: true, description: 'The code of the language; auto: it is detected.' })
   language!: string | null;
 
   @Field(() => [TimestampGranularity], { nullable: true, description: 'The parts that have times.' })
   timestampGranularities!: string[] | null;
 
-  @Field(() => Boolean, { nullable: true, description: 'Whether speakers are told apart.' })
+  @Field(() => Boolean, { nullable: true, description: 'Whether to distinguish the speakers.' })
   diarization!: boolean | null;
 
-  @Field(() => Boolean, { nullable: true, description: 'Whether it is translated into English.' })
+  @Field(() => Boolean, { nullable: true, description: 'Whether to translate into English.' })
   translation!: boolean | null;
 
   @Field(() => MediaFormat, FORMAT)
@@ -213,18 +216,22 @@ const KINDS = {
 
 export const JobInput = createUnionType({
   name: 'JobInput',
-  description: 'What a job was asked for, by its tool, with defaults filled in.',
+  description: 'The input of a job, by its tool, with defaults filled in.',
   types: () => Object.values(KINDS),
   resolveType: (value) => KINDS[(value as unknown as Pick<Job, 'tool'>).tool],
 });
 
-/** Their names in the contract, where they differ. */
+/** Their names in the contract, if they differ. */
 const NAMES: Readonly<Record<string, string>> = { model: 'modelId', output_format: 'format' };
 const OF_SOUND: Readonly<Record<string, string>> = { ...NAMES, input: 'text', response_format: 'format' };
 
-/** A job's input by its tool. @param params `inputParams`, files as addresses */
-export function inputOf({ tool }: Pick<Job, 'tool'>, params: Record<string, unknown>): object {
+/** A job's input by its tool. An input without a model gets the job's model. @param params `inputParams`, files as URLs */
+export function inputOf(
+  { tool, model }: Pick<Job, 'tool' | 'model'>,
+  params: Record<string, unknown>,
+): object {
   const names = tool === 'tts' || tool === 'stt' ? OF_SOUND : NAMES;
   const entries = Object.entries(params).map(([name, value]) => [names[name] ?? camel(name), value] as const);
-  return { ...Object.fromEntries(entries), tool };
+  const input = Object.fromEntries(entries);
+  return { ...input, modelId: input['modelId'] ?? model, tool };
 }

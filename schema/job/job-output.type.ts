@@ -6,7 +6,7 @@ import { TranscriptSegment } from '../transcription/segment.type.js';
 
 // A field of these types has one name and one type in all of them, so that one selection reads them side by side (beyond 14.4).
 
-@ObjectType({ simpleResolvers: true, description: 'A picture that a job made.' })
+@ObjectType({ simpleResolvers: true, description: "A picture of a job's output." })
 export class JobImage {
   @Field(() => String, { description: 'A signed URL of the file.' })
   url!: string;
@@ -18,19 +18,19 @@ export class JobImage {
   height!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a job of the tool `image` made.' })
+@ObjectType({ simpleResolvers: true, description: 'The output of a job of the tool `image`.' })
 export class ImageOutput {
-  @Field(() => [JobImage], { description: 'In the order in which they were made.' })
+  @Field(() => [JobImage], { description: 'In the order of their creation.' })
   images!: JobImage[];
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a job of the tool `image_edit` made.' })
+@ObjectType({ simpleResolvers: true, description: 'The output of a job of the tool `image_edit`.' })
 export class ImageEditOutput {
   @Field(() => [JobImage], { description: 'The edited picture.' })
   images!: JobImage[];
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a job of the tool `video` made.' })
+@ObjectType({ simpleResolvers: true, description: 'The output of a job of the tool `video`.' })
 export class VideoOutput {
   @Field(() => String, { description: 'A signed URL of the MP4 file.' })
   url!: string;
@@ -45,7 +45,7 @@ export class VideoOutput {
   height!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a job of the tool `music` made.' })
+@ObjectType({ simpleResolvers: true, description: 'The output of a job of the tool `music`.' })
 export class MusicOutput {
   @Field(() => String, { description: 'A signed URL of the file.' })
   url!: string;
@@ -54,7 +54,7 @@ export class MusicOutput {
   durationSeconds!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a job of the tool `tts` made.' })
+@ObjectType({ simpleResolvers: true, description: 'The output of a job of the tool `tts`.' })
 export class SpeechOutput {
   @Field(() => String, { description: 'A signed URL of the file.' })
   url!: string;
@@ -66,7 +66,7 @@ export class SpeechOutput {
   characterCount!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a job of the tool `stt` made.' })
+@ObjectType({ simpleResolvers: true, description: 'The output of a job of the tool `stt`.' })
 export class TranscriptionOutput {
   @Field(() => String, { description: 'The whole text.' })
   text!: string;
@@ -101,7 +101,7 @@ const KINDS = {
 
 export const JobOutput = createUnionType({
   name: 'JobOutput',
-  description: 'What a job made, by its tool.',
+  description: 'The output of a job, by its tool.',
   types: () => Object.values(KINDS),
   resolveType: (value) => KINDS[(value as unknown as Pick<Job, 'tool'>).tool],
 });
@@ -116,7 +116,7 @@ interface Made {
 
 /**
  * A completed job's output by its tool.
- * @param data what its handler returned (`Job.result.data`), files as addresses
+ * @param data the handler's result (`Job.result.data`), files as URLs
  */
 export function outputOf({ tool }: Pick<Job, 'tool'>, data: unknown): object {
   const made = camelNames(data);

@@ -5,10 +5,10 @@ import { JobStatus, JobTool } from '../enums.js';
 import { DateTime } from '../scalars.js';
 
 @InputType('JobFilter', {
-  description: 'Which jobs are listed: those that have one of the values of each list. At most 100 in each.',
+  description: 'Selects jobs. A job must match one value of each given list; at most 100 values in each.',
 })
 export class JobFilterInput implements JobFilter {
-  @Field(() => [JobTool], { nullable: true, description: 'What they make.' })
+  @Field(() => [JobTool], { nullable: true, description: 'Their tools.' })
   tools?: Tool[] | null;
 
   @Field(() => [JobStatus], { nullable: true, description: 'Their statuses.' })
@@ -17,21 +17,22 @@ export class JobFilterInput implements JobFilter {
   @Field(() => [ID], { nullable: true, description: 'Ids of their models.' })
   models?: string[] | null;
 
-  @Field(() => [ID], { nullable: true, description: 'Ids of the API keys that made them.' })
+  @Field(() => [ID], { nullable: true, description: 'Ids of the API keys that created them.' })
   keyIds?: string[] | null;
 
-  @Field(() => [String], { nullable: true, description: 'End users that they were made for.' })
+  @Field(() => [String], { nullable: true, description: 'The end users to whom they are attributed.' })
   endUsers?: string[] | null;
 
   @Field(() => String, {
     nullable: true,
-    description: 'A part of the prompt, or of the text that is spoken; at most 200 characters, in any case.',
+    description:
+      'A part of the prompt or of the spoken text; at most 200 characters; upper and lower case are equal.',
   })
   prompt?: string | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'Made at this time or later.' })
+  @Field(() => DateTime, { nullable: true, description: 'Created at this time or later.' })
   since?: Date | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'Made before this time.' })
+  @Field(() => DateTime, { nullable: true, description: 'Created before this time.' })
   until?: Date | null;
 }

@@ -2,12 +2,11 @@ import { Arg, Ctx, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'ty
 import type { Job, JobQuery } from '../../src/jobs/jobs.types.js';
 import type { JobStatus, Tool } from '../../src/contract/words.js';
 import { boundPage } from '../bound.js';
-import { After, Before, checkFirst, checkLast, toConnection, First, Last } from '../connection.js';
+import { After, Before, First, Last, pageQuery, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { JobSort, JobTool } from '../enums.js';
 import { Scope } from '../guard.js';
-import { SafeInt } from '../scalars.js';
 import { JobFilterInput } from './job.input.js';
 import { inputOf } from './job-input.type.js';
 import { outputOf } from './job-output.type.js';
@@ -18,15 +17,10 @@ const POLL_TIMEOUT_MS = 30_000;
 
 const FINISHED: ReadonlySet<string> = new Set<JobStatus>(['completed', 'failed', 'cancelled']);
 
-type Asked = Pick<JobQuery, 'tool' | 'pending' | 'filter'>;
+type JobListArgs = Pick<JobQuery, 'tool' | 'pending' | 'filter'>;
 
-/** A page knows what it is a page of: who asks for the number of all has them counted. */
-interface JobList extends Connection<Job> {
-  counted: Asked | number;
-}
-
-/** Whether a list would have the job. Its end user is not known here: a token that is bound to a job has that of its maker. */
-function fits(job: Job, { tool, pending, filter = {} }: Asked): boolean {
+/** Whether a list would contain the job. Its end user is not known here; a token that is bound to a job has its creator's end user. */
+function fits(job: Job, { tool, pending, filter = {} }: JobListArgs): boolean {
   const { tools, statuses, models, keyIds, since, until } = filter;
   const among = (value: string, values: readonly string[] | null | undefined): boolean =>
     values == null || values.includes(value);
@@ -40,17 +34,6 @@ function fits(job: Job, { tool, pending, filter = {} }: Asked): boolean {
     (since == null || job.createdAt >= since) &&
     (until == null || job.createdAt < until)
   );
-}
-
-@Resolver(() => JobConnection)
-export class JobConnectionResolver {
-  @FieldResolver(() => SafeInt, { description: 'How many jobs there are on all pages.' })
-  totalCount(
-    @Root() { counted }: JobList,
-    @Ctx() { call, services }: GraphqlContext,
-  ): number | Promise<number> {
-    return typeof counted === 'number' ? counted : services.jobs.count(call.principal.orgId, counted);
-  }
 }
 
 @Resolver(() => JobType)
@@ -99,9 +82,9 @@ export class JobResolver {
     @After() after: string | null | undefined,
     @Last() last: number | null | undefined,
     @Before() before: string | null | undefined,
-  ): Promise<JobList> {
+  ): Promise<Connection<Job>> {
     const { orgId } = call.principal;
-    const asked = {
+    const requested = {
       ...(tool == null ? {} : { tool }),
       ...(given == null ? {} : { filter: given }),
       pending: pending ?? false,
@@ -110,18 +93,15 @@ export class JobResolver {
       kind: 'job',
       after,
       get: (id) => services.jobs.get(orgId, id),
-      wants: (job) => fits(job, asked),
+      wants: (job) => fits(job, requested),
     });
-    if (own !== undefined) return { ...toConnection(own, after), counted: own.nodes.length };
+    if (own !== undefined) return toConnection(own, after);
     const page = await services.jobs.list(orgId, {
-      ...asked,
-      ...(after == null ? {} : { after }),
-      ...(before == null ? {} : { before }),
+      ...requested,
+      ...pageQuery({ first, after, last, before }),
       oldestFirst: sort === 'oldest',
-      first: last == null ? checkFirst(first) : checkLast(last),
-      backwards: last != null,
     });
-    return { ...toConnection(page, after), counted: asked };
+    return toConnection({ ...page, count: () => services.jobs.count(orgId, requested) }, after);
   }
 
   @Scope('usage')

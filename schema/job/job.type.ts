@@ -22,7 +22,7 @@ export class JobType {
   @Field(() => ID, { description: 'The id of the API key or the session that created it.' })
   keyId!: string;
 
-  @Field(() => JobTool, { description: 'What the job makes.' })
+  @Field(() => JobTool, { description: 'The tool of the job: the kind of its result.' })
   tool!: Tool;
 
   @Field(() => JobStatus, { description: 'Its status.' })
@@ -37,7 +37,7 @@ export class JobType {
   @Field(() => Float, { nullable: true, description: 'Null until completed.' })
   actualCredits!: number | null;
 
-  @Field(() => String, { nullable: true, description: 'Why it failed; null otherwise.' })
+  @Field(() => String, { nullable: true, description: 'The error if it failed; null otherwise.' })
   errorMessage!: string | null;
 
   @Field(() => DateTime, { description: 'When it was created.' })
@@ -83,7 +83,7 @@ export class CancelJobResult {
   job!: JobType;
 }
 
-/** What `jobProgress` and `jobUpdates` yield (decisions 8). */
+/** What `jobProgress` yields (decisions 8). */
 @ObjectType({ simpleResolvers: true, description: 'An event of a job, with the job at that time.' })
 export class JobProgress {
   @Field(() => Int, {
@@ -96,4 +96,16 @@ export class JobProgress {
 
   @Field(() => JobType, { description: 'The job at that time.' })
   job!: JobType;
+}
+
+/** What `jobUpdates` yields (beyond 14.6). */
+@ObjectType({
+  simpleResolvers: true,
+  description: 'An event of one of many jobs, with the job at that time.',
+})
+export class JobUpdate extends JobProgress {
+  @Field(() => String, {
+    description: 'The place of the event in the stream: pass the last one as `after` to continue.',
+  })
+  cursor!: string;
 }

@@ -1,14 +1,17 @@
 import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
 import type { KnowledgeFile, Memory } from '../../src/agents/index.js';
+import { UPLOADED_PREFIX } from '../../src/files/index.js';
 import type { FileSource } from '../../src/files/files.types.js';
 import { invalid } from '../../src/contract/errors.js';
-import { After, checkFirst, toConnection, First } from '../connection.js';
+import { After, Before, First, FirstOrAll, Last, pageOrAll, pageQuery, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { Scope } from '../guard.js';
 import {
   AgentMemoryConnection,
   DeleteKnowledgeResult,
+  DeleteMemoryResult,
+  KnowledgeFileConnection,
   KnowledgeFileType,
   UploadKnowledgeInput,
 } from './knowledge.type.js';
@@ -16,13 +19,27 @@ import {
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** The file of a multipart request, or the input's base64. @throws ApiError invalid_request */
-function fileOf({ body, spooled }: GraphqlContext, input: UploadKnowledgeInput | null): FileSource {
+async function fileOf(
+  { body, spooled, call, services }: GraphqlContext,
+  input: UploadKnowledgeInput | null,
+): Promise<FileSource> {
   if (spooled) {
     const [unknown] = Object.keys(body ?? {}).filter((name) => name !== 'file');
     if (unknown !== undefined) throw invalid(`Unknown parameter: ${unknown}`, unknown);
     return { path: spooled.path, sizeBytes: spooled.sizeBytes };
   }
   if (body || input === null) throw invalid('file is required', 'file');
+  if (input.content.startsWith(UPLOADED_PREFIX)) {
+    const { orgId } = call.principal;
+    const id = input.content.slice(UPLOADED_PREFIX.length);
+    const uploaded = await services.files.uploaded(orgId, id, 'knowledge');
+    if (uploaded === null)
+      throw invalid(
+        'Unknown file: its id is none of a file that was uploaded whole for knowledge',
+        'content',
+      );
+    return { bytes: await services.files.read(orgId, uploaded.id) };
+  }
   if (!BASE64.test(input.content)) throw invalid('content must be base64', 'content');
   return { bytes: Buffer.from(input.content, 'base64') };
 }
@@ -30,12 +47,17 @@ function fileOf({ body, spooled }: GraphqlContext, input: UploadKnowledgeInput |
 @Resolver(() => KnowledgeFileType)
 export class KnowledgeResolver {
   @Scope('agents')
-  @Query(() => [KnowledgeFileType], { description: "An agent's knowledge files, newest first." })
-  knowledgeFiles(
+  @Query(() => KnowledgeFileConnection, { description: "An agent's knowledge files, newest first." })
+  async knowledgeFiles(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('agentId', () => ID, { description: 'Id of an agent of the organisation.' }) agentId: string,
-  ): Promise<KnowledgeFile[]> {
-    return services.knowledge.list(call.principal, agentId);
+    @FirstOrAll() first: number | null,
+    @After() after: string | null | undefined,
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
+  ): Promise<Connection<KnowledgeFile>> {
+    const page = pageOrAll({ first, after, last, before });
+    return toConnection(await services.knowledge.page(call.principal, agentId, page), after);
   }
 
   @Scope('agents')
@@ -64,7 +86,7 @@ export class KnowledgeResolver {
   ): Promise<KnowledgeFile> {
     const { call, services } = context;
     const filename = context.spooled?.filename ?? input?.filename ?? '';
-    // The plan and the agent are looked at before the file (decisions 1): it is opened when it is read.
+    // The plan and the agent are checked before the file (decisions 1), so the file is opened later, when it is read.
     const open = () => fileOf(context, input ?? null);
     return services.knowledge.upload(call, agentId, { filename, open });
   }
@@ -78,8 +100,7 @@ export class KnowledgeResolver {
     @Arg('agentId', () => ID, { description: 'Id of its agent.' }) agentId: string,
     @Arg('id', () => ID, { description: 'Id of the file.' }) id: string,
   ): Promise<DeleteKnowledgeResult> {
-    await services.knowledge.delete(call.principal, agentId, id);
-    return { id, success: true };
+    return { id, success: true, file: await services.knowledge.delete(call.principal, agentId, id) };
   }
 
   @Scope('agents')
@@ -94,23 +115,23 @@ export class KnowledgeResolver {
     user: string | null | undefined,
     @First() first: number | null,
     @After() after: string | null | undefined,
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
   ): Promise<Connection<Memory>> {
     await services.agents.get(call.principal, agentId);
     const page = await services.memories.list(call.principal, agentId, {
-      first: checkFirst(first),
+      ...pageQuery({ first, after, last, before }),
       ...(user == null ? {} : { endUser: user }),
-      ...(after == null ? {} : { after }),
     });
     return toConnection(page, after);
   }
 
   @Scope('agents')
-  @Mutation(() => DeleteKnowledgeResult, { description: 'Deletes a fact that a user told an agent.' })
+  @Mutation(() => DeleteMemoryResult, { description: 'Deletes a fact that a user told an agent.' })
   async deleteAgentMemory(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the memory.' }) id: string,
-  ): Promise<DeleteKnowledgeResult> {
-    await services.memories.delete(call.principal, id);
-    return { id, success: true };
+  ): Promise<DeleteMemoryResult> {
+    return { id, success: true, memory: await services.memories.delete(call.principal, id) };
   }
 }

@@ -27,7 +27,7 @@ export class KnowledgeFileType {
   @Field(() => KnowledgeStatus, { description: 'Its status: whether runs can use it.' })
   status!: string;
 
-  @Field(() => String, { nullable: true, description: 'Why it could not be read; null otherwise.' })
+  @Field(() => String, { nullable: true, description: 'The error if it could not be read; null otherwise.' })
   errorMessage!: string | null;
 
   @Field(() => Int, { description: 'The number of passages that a search can find.' })
@@ -48,17 +48,24 @@ export class UploadKnowledgeInput {
   })
   filename!: string;
 
-  @Field(() => String, { description: 'The file as base64.' })
+  @Field(() => String, {
+    description: 'The file as base64, or `file:<id>` of a file that was uploaded for knowledge.',
+  })
   content!: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The answer to a deletion.' })
+export const KnowledgeFileConnection = connectionType('KnowledgeFile', () => KnowledgeFileType);
+
+@ObjectType({ simpleResolvers: true, description: 'The answer to deleteKnowledgeFile.' })
 export class DeleteKnowledgeResult {
-  @Field(() => ID, { description: 'The id of what is gone.' })
+  @Field(() => ID, { description: 'Id of the deleted object.' })
   id!: string;
 
   @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
+
+  @Field(() => KnowledgeFileType, { description: 'The file as it was.' })
+  file!: KnowledgeFileType;
 }
 
 @ObjectType('AgentMemory', { simpleResolvers: true, description: 'A fact that a user told an agent.' })
@@ -83,3 +90,18 @@ export class AgentMemoryType {
 }
 
 export const AgentMemoryConnection = connectionType('AgentMemory', () => AgentMemoryType);
+
+@ObjectType('DeleteAgentMemoryResult', {
+  simpleResolvers: true,
+  description: 'The answer to deleteAgentMemory.',
+})
+export class DeleteMemoryResult {
+  @Field(() => ID, { description: 'The id of what is gone.' })
+  id!: string;
+
+  @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
+  success!: boolean;
+
+  @Field(() => AgentMemoryType, { description: 'The fact as it was.' })
+  memory!: AgentMemoryType;
+}

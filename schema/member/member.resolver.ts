@@ -1,18 +1,23 @@
-import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
+import { Arg, Ctx, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql';
 import { signInUrl } from '../../src/access/index.js';
-import type { NewLink } from '../../src/access/index.js';
+import type { NewLink, TeamMember } from '../../src/access/index.js';
 import type { MemberRole as Role } from '../../src/contract/words.js';
+import { After, Before, First, Last, pageQuery, toConnection } from '../connection.js';
+import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { MemberRole } from '../enums.js';
 import { People } from '../guard.js';
+import { memberId } from './member-id.js';
 import { AddMemberInput, ChangePasswordInput } from './member.input.js';
 import {
   AddMemberResult,
   ChangePasswordResult,
   Member,
+  MemberConnection,
   RemoveMemberResult,
   SignInLink,
 } from './member.type.js';
+import { findPerson } from './person.js';
 
 const userIdArgument = { description: 'Id of the person.' };
 
@@ -20,13 +25,29 @@ function linkOf({ services }: GraphqlContext, { token, expiresAt }: NewLink): Si
   return { url: signInUrl(services.config.http.publicUrl, token), expiresAt };
 }
 
-/** Who belongs to the organisation: read by everyone who does, changed by owners and admins (decisions 5). */
-@Resolver()
+/** Members of the organisation. All members may read them; owners and admins may change them (decisions 5). */
+@Resolver(() => Member)
 export class MemberResolver {
+  @FieldResolver(() => ID, {
+    description: 'Its id, `mbr_…`: of this person in this organisation. Mutations take `userId`.',
+  })
+  id(@Root() { userId }: TeamMember, @Ctx() { call }: GraphqlContext): string {
+    return memberId(call.principal.orgId, userId);
+  }
+
   @People('viewer')
-  @Query(() => [Member], { description: "The organisation's members, in the order in which they joined." })
-  penstockMembers(@Ctx() { call, services }: GraphqlContext): Promise<Member[]> {
-    return services.team.list(call.principal.orgId);
+  @Query(() => MemberConnection, {
+    description: "The organisation's members, in the order in which they joined.",
+  })
+  async penstockMembers(
+    @Ctx() { call, services }: GraphqlContext,
+    @First() first: number | null,
+    @After() after: string | null | undefined,
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
+  ): Promise<Connection<TeamMember>> {
+    const page = pageQuery({ first, after, last, before });
+    return toConnection(await services.team.page(call.principal.orgId, page), after);
   }
 
   @People('admin')
@@ -45,7 +66,7 @@ export class MemberResolver {
 
   @People('admin')
   @Mutation(() => Member, {
-    description: 'Changes the role of a member. Only owners may make or change owners.',
+    description: 'Changes the role of a member. Only owners may add, change or remove the role owner.',
   })
   changePenstockMemberRole(
     @Ctx() { call, services }: GraphqlContext,
@@ -64,8 +85,8 @@ export class MemberResolver {
     @Ctx() { call, services }: GraphqlContext,
     @Arg('userId', () => ID, userIdArgument) userId: string,
   ): Promise<RemoveMemberResult> {
-    await services.team.remove(call.principal, userId);
-    return { id: userId, success: true };
+    const member = await services.team.remove(call.principal, userId);
+    return { id: userId, success: true, member };
   }
 
   @People('admin')
@@ -92,6 +113,6 @@ export class MemberResolver {
     const { userId, person } = call.principal;
     if (person === undefined) throw new Error('the guard lets only people through');
     await services.people.changePassword({ userId, sessionId: person.sessionId, ...input });
-    return { success: true };
+    return { success: true, person: await findPerson(services, call.principal) };
   }
 }

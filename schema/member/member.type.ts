@@ -1,8 +1,10 @@
 import { Field, ID, ObjectType } from 'type-graphql';
 import type { MemberRole as Role } from '../../src/contract/words.js';
+import { connectionType } from '../connection.js';
 import { MemberRole } from '../enums.js';
 import { DateTime } from '../scalars.js';
 
+/** Its resolver adds the id. */
 @ObjectType('PenstockMember', { simpleResolvers: true, description: 'A person in the organisation.' })
 export class Member {
   @Field(() => ID, { description: 'Id of the person, `usr_…`.' })
@@ -20,6 +22,8 @@ export class Member {
   @Field(() => Boolean, { description: 'Whether they have ever signed in.' })
   active!: boolean;
 }
+
+export const MemberConnection = connectionType('PenstockMember', () => Member);
 
 @ObjectType('PenstockSignInLink', {
   simpleResolvers: true,
@@ -53,20 +57,17 @@ export class AddMemberResult {
   description: 'The answer to removePenstockMember.',
 })
 export class RemoveMemberResult {
-  @Field(() => ID, { description: 'The id of what is gone.' })
+  @Field(() => ID, { description: 'Id of the removed person.' })
   id!: string;
 
   @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
-}
 
-@ObjectType('ChangePenstockPasswordResult', {
-  simpleResolvers: true,
-  description: 'The answer to changePenstockPassword.',
-})
-export class ChangePasswordResult {
-  @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
-  success!: boolean;
+  @Field(() => Member, {
+    nullable: true,
+    description: 'The member as they were; null if they joined at that moment.',
+  })
+  member!: Member | null;
 }
 
 @ObjectType('PenstockMembership', {
@@ -96,4 +97,22 @@ export class Person {
     description: 'The organisations that the person belongs to, in the order of joining.',
   })
   memberships!: Membership[];
+
+  @Field(() => Boolean, { description: 'Whether this session may operate the installation.' })
+  isOperator!: boolean;
+}
+
+@ObjectType('ChangePenstockPasswordResult', {
+  simpleResolvers: true,
+  description: 'The answer to changePenstockPassword.',
+})
+export class ChangePasswordResult {
+  @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
+  success!: boolean;
+
+  @Field(() => Person, {
+    nullable: true,
+    description: 'The person whose password was changed; null if their session has ended since.',
+  })
+  person!: Person | null;
 }

@@ -6,7 +6,7 @@ import { MessageInput } from './message.input.js';
 import { messageBody, parseMessage } from './message.shape.js';
 import { Message, MessageTokens } from './message.type.js';
 
-/** Runs work in the dialect: other fields of the same operation have the defaults of their own form. */
+/** Runs work in the dialect. Other fields of the same operation keep their own defaults. */
 async function inDialect<T>(call: CallContext, work: () => Promise<T>): Promise<T> {
   const { dialect } = call;
   call.dialect = 'messages';
@@ -21,7 +21,7 @@ async function inDialect<T>(call: CallContext, work: () => Promise<T>): Promise<
 export class MessageResolver {
   @Metered('chat')
   @Mutation(() => Message, {
-    description: 'Answers in the form of the Messages convention, in one piece; `messageStream` streams it.',
+    description: 'Returns a whole answer in the form of the Messages convention; `messageStream` streams it.',
   })
   async createModelMessage(
     @Ctx() { call, services, body }: GraphqlContext,

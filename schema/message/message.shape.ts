@@ -4,7 +4,7 @@ import type { Message, MessageEvent } from './message.type.js';
 
 type Fields = Record<string, unknown>;
 
-/** A request over GraphQL as the REST body that it stands for. */
+/** Converts a request of GraphQL to the REST body. */
 export function messageBody(input: MessageInput): Fields {
   return contractNames(input);
 }

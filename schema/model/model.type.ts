@@ -1,5 +1,5 @@
 import { Directive, Field, Float, ID, Int, ObjectType } from 'type-graphql';
-import type { Model } from '../../src/models/models.types.js';
+import type { Model, ModelCatalogue } from '../../src/models/models.types.js';
 import type { Bucket, ModelType as Type, Tier } from '../../src/contract/words.js';
 import { PRICED_TOKENS, PRICED_UNITS, shownUsd } from '../../src/pricing/index.js';
 import type { PricedToken, PricedUnit, PriceVersion, Rates } from '../../src/pricing/pricing.types.js';
@@ -8,7 +8,7 @@ import { BucketName, ModelTier, ModelType } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The price before the multiplier.' })
 export class ModelPricing {
-  @Field(() => PriceUnit, { description: 'What the price is for.' })
+  @Field(() => PriceUnit, { description: 'The unit of the price.' })
   unit!: string;
 
   @Field(() => BucketName, { description: 'The bucket that is charged.' })
@@ -56,7 +56,7 @@ abstract class TokenCost {
 @ObjectType({
   simpleResolvers: true,
   description:
-    'What calls with a long prompt cost, in USD. Where a price is null, that of other calls applies.',
+    'The prices of calls with a long prompt, in USD. If a price is null, the price of other calls applies.',
 })
 export class ModelLongContextCost extends TokenCost {
   @Field(() => Int, { description: 'A prompt with more tokens than this is long.' })
@@ -131,7 +131,7 @@ export class ModelObject {
   @Field(() => String, { description: 'The part of its id before the first `/`.' })
   provider!: string;
 
-  @Field(() => ModelType, { description: 'What it does.' })
+  @Field(() => ModelType, { description: 'Its type.' })
   type!: Type;
 
   @Field(() => ModelTier, { description: 'Its price class. A plan allows some of the tiers.' })
@@ -192,7 +192,7 @@ function showCost({ from, rates, longContext }: PriceVersion): ModelCost {
   };
 }
 
-/** Immutable entries of the catalogue, shown once each. */
+/** Cached GraphQL objects of the catalogue's immutable entries. */
 const shown = new WeakMap<Model, ModelObject>();
 
 export function showModel(model: Model): ModelObject {
@@ -207,4 +207,10 @@ export function showModel(model: Model): ModelObject {
     shown.set(model, object);
   }
   return object;
+}
+
+/** The model of an edge; null if there is none, or it is no longer in the catalogue. */
+export function modelOf(models: Pick<ModelCatalogue, 'find'>, id: string | null): ModelObject | null {
+  const found = id === null ? null : models.find(id);
+  return found == null ? null : showModel(found);
 }

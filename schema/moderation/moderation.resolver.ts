@@ -1,4 +1,4 @@
-import { Arg, Ctx, Extensions, Field, InputType, Mutation, ObjectType, Resolver } from 'type-graphql';
+import { Arg, Ctx, Extensions, Field, ID, InputType, Mutation, ObjectType, Resolver } from 'type-graphql';
 import type { GraphqlContext } from '../context.js';
 import { Scope } from '../guard.js';
 import { contractNames } from '../names.js';
@@ -26,7 +26,7 @@ export class CreateModerationInput {
 
 @ObjectType({ simpleResolvers: true, description: "The provider's assessment of the input." })
 export class Moderation {
-  @Field(() => String, { description: "The provider's id of this assessment." })
+  @Field(() => ID, { description: "The provider's id of this assessment." })
   id!: string;
 
   @Field(() => String, { description: "The provider's name of the model that made it." })
@@ -36,12 +36,12 @@ export class Moderation {
   results!: unknown[];
 }
 
-/** Beyond 11.12: free but for a slot of the key's window. */
+/** Beyond 11.12: free of charge; it takes a slot of the key's window. */
 @Resolver()
 export class ModerationResolver {
   @Scope('chat', 'member')
   @Mutation(() => Moderation, {
-    description: 'Asks a provider with a moderation API whether an input is harmful.',
+    description: "Checks with a provider's moderation API whether an input is harmful.",
   })
   async createModeration(
     @Ctx() { call, services, body }: GraphqlContext,

@@ -13,7 +13,7 @@ export class GeneratedMusic {
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'The charge of a call, and what is left of the quota after it.',
+  description: 'The charge of a call, and the remaining quota after it.',
 })
 export class MusicUsage {
   @Field(() => Float, { description: 'Tracks charged, after the multiplier.' })

@@ -2,6 +2,7 @@ import { Ctx, FieldResolver, Mutation, Query, Resolver } from 'type-graphql';
 import type { GraphqlContext } from '../context.js';
 import { People } from '../guard.js';
 import type { Person } from '../member/member.type.js';
+import { findPerson } from '../member/person.js';
 import { Caller, Organization } from './organization.type.js';
 
 /** The caller's own organisation, the only one that a caller can see. */
@@ -31,16 +32,7 @@ export class CallerResolver {
 
   @FieldResolver()
   async person(@Ctx() { call, services }: GraphqlContext): Promise<Person | null> {
-    const { userId, person } = call.principal;
-    if (person === undefined) return null;
-    const found = await services.people.find(userId, person.sessionId);
-    if (found === null) return null;
-    const memberships = found.organizations.map(({ id, name, role }) => ({
-      organizationId: id,
-      organizationName: name,
-      role,
-    }));
-    return { ...found.user, memberships };
+    return await findPerson(services, call.principal);
   }
 }
 

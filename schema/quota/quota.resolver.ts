@@ -8,7 +8,7 @@ import { Quota } from './quota.type.js';
 export class QuotaResolver {
   @Scope('usage')
   @Query(() => Quota, {
-    description: 'What the organisation may still use in the current period of its plan.',
+    description: 'The quota of the organisation in the current period of its plan.',
   })
   quota(@Ctx() { call, services }: GraphqlContext): Promise<QuotaReport> {
     return services.metering.quota(call.principal.orgId);

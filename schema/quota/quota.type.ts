@@ -11,7 +11,7 @@ export class QuotaPlan {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
 
-  @Field(() => QuotaPlanKind, { description: 'Whether it is paid for.' })
+  @Field(() => QuotaPlanKind, { description: 'Whether the plan is paid or free.' })
   kind!: string;
 
   @Field(() => Boolean, {
@@ -32,15 +32,20 @@ export class BucketQuota {
   bucket!: Bucket;
 
   @Field(() => Float, {
-    description: 'What is left: the limit minus the used and the reserved amount; -1 is unlimited.',
+    description: 'The remaining amount: the limit minus the used and the reserved amount; -1 is unlimited.',
   })
   remaining!: number;
 
   @Field(() => Float, { description: "The plan's allowance plus top-ups; -1 is unlimited." })
   limit!: number;
 
-  @Field(() => Float, { description: 'What was charged in this period. Reserved amounts do not count.' })
+  @Field(() => Float, {
+    description: 'The amount that was charged in this period. Reserved amounts do not count.',
+  })
   used!: number;
+
+  @Field(() => Float, { description: 'What work under way may still be charged.' })
+  reserved!: number;
 
   @Field(() => Float, {
     description: '`used` as a percentage of `limit`, with two decimals; 0 if the limit is 0 or unlimited.',
@@ -49,7 +54,7 @@ export class BucketQuota {
 }
 
 /** Contract 2.14. */
-@ObjectType({ simpleResolvers: true, description: 'What an organisation may still use in this period.' })
+@ObjectType({ simpleResolvers: true, description: 'The quota of an organisation in this period.' })
 export class Quota {
   @Field(() => ID, { description: 'The organisation.' })
   orgId!: string;

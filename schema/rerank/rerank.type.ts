@@ -1,4 +1,4 @@
-import { Field, Float, Int, ObjectType } from 'type-graphql';
+import { Field, ID, Float, Int, ObjectType } from 'type-graphql';
 import { ModelTier } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'A text that was ranked.' })
@@ -34,7 +34,7 @@ export class RerankUsage {
 /** Beyond 11.12. */
 @ObjectType({ simpleResolvers: true, description: 'A ranking of texts.' })
 export class Reranking {
-  @Field(() => String, { description: 'Id of this answer.' })
+  @Field(() => ID, { description: 'Id of this answer.' })
   id!: string;
 
   @Field(() => String, { description: 'Id of the model.' })

@@ -55,7 +55,7 @@ export class ResponseInput {
 
   @Field(() => String, {
     nullable: true,
-    description: '`auto` leaves out the oldest items if the input is too long for the model.',
+    description: '`auto` removes the oldest items if the input is too long for the model.',
   })
   truncation?: string | null;
 

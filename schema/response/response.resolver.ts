@@ -4,6 +4,7 @@ import { Metered, Scope } from '../guard.js';
 import { ResponseInput } from './response.input.js';
 import { parseResponse, responseBody } from './response.shape.js';
 import {
+  CancelByKeyResult,
   DeletedResponse,
   Response,
   ResponseConnection,
@@ -11,10 +12,10 @@ import {
   ResponseProgress,
 } from './response.type.js';
 import { boundPage } from '../bound.js';
-import { After, checkFirst, First, toConnection } from '../connection.js';
+import { After, Before, First, Last, pageQuery, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
-import { ResponseStatus } from '../enums.js';
-import { ItemOrder } from '../scalars.js';
+import { ItemOrder, ResponseStatus } from '../enums.js';
+import { ModelObject, modelOf } from '../model/model.type.js';
 
 const THE_ID = { description: 'Its id.' };
 
@@ -23,7 +24,7 @@ export class ResponseResolver {
   @Metered('chat')
   @Mutation(() => Response, {
     description:
-      'Answers in the form of the Responses convention, in one piece; `responseStream` streams it.',
+      'Returns a whole answer in the form of the Responses convention; `responseStream` streams it.',
   })
   async createResponse(
     @Ctx() { call, services, body }: GraphqlContext,
@@ -35,7 +36,7 @@ export class ResponseResolver {
       const { text } = await services.responses.create(call, body ?? responseBody(input));
       return parseResponse(text);
     } finally {
-      // Other fields of the same operation have the defaults of their own form.
+      // Other fields of the same operation keep their own defaults.
       if (dialect === undefined) delete call.dialect;
     }
   }
@@ -73,8 +74,10 @@ export class ResponseResolver {
     status: string | null | undefined,
     @First() first: number | null,
     @After() after: string | null | undefined,
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
   ): Promise<Connection<Response>> {
-    const query = { status, first: checkFirst(first), after };
+    const query = { status, ...pageQuery({ first, after, last, before }) };
     const { orgId } = call.principal;
     const own = await boundPage(call, {
       kind: 'response',
@@ -83,8 +86,8 @@ export class ResponseResolver {
       wants: (response) => status == null || response.status === status,
     });
     if (own !== undefined) return toConnection(own, after);
-    const { texts, nextCursor } = await services.responses.list(orgId, query);
-    return toConnection({ nodes: texts.map(parseResponse), nextCursor }, after);
+    const page = await services.responses.list(orgId, query);
+    return toConnection({ ...page, nodes: page.nodes.map(parseResponse) }, after);
   }
 
   @Scope('chat')
@@ -98,7 +101,8 @@ export class ResponseResolver {
 
   @Scope('chat')
   @Query(() => ResponseInputItems, {
-    description: 'The input items of a stored response, without those of the responses that it continues.',
+    description:
+      'The input items of a stored response, without the items of earlier responses that it continues.',
   })
   async responseInputItems(
     @Ctx() { call, services }: GraphqlContext,
@@ -108,7 +112,7 @@ export class ResponseResolver {
     after?: string | null,
     @Arg('order', () => ItemOrder, {
       nullable: true,
-      description: '`desc` (default: the latest first) or `asc`.',
+      description: 'Default: `desc`.',
     })
     order?: string | null,
   ): Promise<ResponseInputItems> {
@@ -121,19 +125,32 @@ export class ResponseResolver {
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, THE_ID) id: string,
   ): Promise<DeletedResponse> {
-    await services.responses.delete(call.principal.orgId, id);
-    return { id };
+    const text = await services.responses.delete(call.principal.orgId, id);
+    return { id, response: text === null ? null : parseResponse(text) };
   }
 
   @Scope('chat', 'member')
   @Mutation(() => Response, {
-    description: 'Cancels a response in the background. A response that has ended is returned unchanged.',
+    description: 'Cancels a response. An ended response is returned unchanged.',
   })
   async cancelResponse(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, THE_ID) id: string,
   ): Promise<Response> {
     return parseResponse(await services.responses.cancel(call.principal.orgId, id));
+  }
+
+  @Scope('chat', 'member')
+  @Mutation(() => CancelByKeyResult, {
+    description:
+      'Cancels what `startResponse` or `chatCompletion` started under an `idempotencyKey`: who stops reading a chat knows its key before its id.',
+  })
+  async cancelResponseByKey(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('idempotencyKey', () => String, { description: 'The key.' }) key: string,
+  ): Promise<CancelByKeyResult> {
+    const text = await services.responses.cancelByKey(call.principal.orgId, key);
+    return { response: text === null ? null : parseResponse(text) };
   }
 }
 
@@ -145,5 +162,21 @@ export class ResponseProgressResolver {
     @Ctx() { call, services }: GraphqlContext,
   ): Promise<Response> {
     return parseResponse(await services.responses.get(call.principal.orgId, id));
+  }
+}
+
+@Resolver(() => Response)
+export class ResponseEdges {
+  @FieldResolver(() => ID, { description: 'Id of the model that answers.' })
+  modelId(@Root() { model }: Response): string {
+    return model;
+  }
+
+  @FieldResolver(() => ModelObject, {
+    nullable: true,
+    description: 'The model that answers; null if it is no longer in the catalogue.',
+  })
+  model(@Root() { model }: Response, @Ctx() { services }: GraphqlContext): ModelObject | null {
+    return modelOf(services.models, model);
   }
 }

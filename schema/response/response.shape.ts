@@ -4,7 +4,7 @@ import type { Response, ResponseEvent, ResponseProgress } from './response.type.
 
 type Fields = Record<string, unknown>;
 
-/** A request over GraphQL as the REST body that it stands for. */
+/** Converts a request of GraphQL to the REST body. */
 export function responseBody(input: ResponseInput): Fields {
   return contractNames(input);
 }
@@ -64,7 +64,7 @@ export function parseResponseEvent(json: string): ResponseEvent {
   return { sequenceNumber: event.sequence_number, type: event.type, event };
 }
 
-/** The same of a response that is worked on without its caller. */
+/** The same for a response in the background. */
 export function parseResponseProgress(id: string, json: string): ResponseProgress {
   const { sequenceNumber, type, event } = parseResponseEvent(json);
   return { id, sequence: sequenceNumber + 1, type, event };

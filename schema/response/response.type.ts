@@ -41,7 +41,7 @@ export class Response {
   @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: Date;
 
-  @Field(() => String, { description: 'Id of the model that answers.' })
+  /** The id of the model; the field `model` is an edge. */
   model!: string;
 
   @Field(() => ModelTier, { description: 'The tier of the requested model.' })
@@ -69,7 +69,7 @@ export class Response {
 export const ResponseConnection = connectionType('ModelResponse', () => Response);
 
 @ObjectType('ModelResponseProgress', {
-  description: 'An event of a response in the background.',
+  description: 'An event of a response.',
 })
 export class ResponseProgress {
   @Field(() => Int, {
@@ -83,7 +83,7 @@ export class ResponseProgress {
   @Field(() => Json, { description: 'The event, in the form of the convention.' })
   event!: unknown;
 
-  /** Of the response. */
+  /** The id of the response. */
   id!: string;
 }
 
@@ -106,6 +106,24 @@ export class ResponseEvent {
 export class DeletedResponse {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
+
+  @Field(() => Response, {
+    nullable: true,
+    description: 'The response as it was; null if it was not written yet.',
+  })
+  response!: Response | null;
+}
+
+@ObjectType('CancelResponseByKeyResult', {
+  simpleResolvers: true,
+  description: 'The answer to cancelResponseByKey.',
+})
+export class CancelByKeyResult {
+  @Field(() => Response, {
+    nullable: true,
+    description: 'The response, or the chat as one; null if nothing was started under the key yet.',
+  })
+  response!: Response | null;
 }
 
 @ObjectType('ModelResponseInputItems', {

@@ -16,7 +16,7 @@ export class GeneratedSpeech {
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'The charge of a call, and what is left of the quota after it.',
+  description: 'The charge of a call, and the remaining quota after it.',
 })
 export class SpeechUsage {
   @Field(() => Float, { description: 'Characters charged, after the multiplier.' })

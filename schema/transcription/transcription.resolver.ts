@@ -7,10 +7,10 @@ import { generate } from '../generation.js';
 import { CreateTranscriptionInput } from './transcription.input.js';
 import { TranscriptionGeneration } from './transcription.type.js';
 
-/** Fields of a form are texts; these stand for something else. */
+/** Fields of a form are texts; these fields need another type. */
 const BOOLEANS = ['diarization', 'translation'];
 
-/** A form as the JSON body that it stands for, the uploaded file as its bytes. */
+/** Converts a form to the JSON body, with the bytes of the uploaded file. */
 function bodyOfForm(fields: Record<string, unknown>, bytes: Buffer): Record<string, unknown> {
   const body: Record<string, unknown> = { ...fields, file: bytes };
   for (const name of BOOLEANS) {
@@ -23,7 +23,7 @@ function bodyOfForm(fields: Record<string, unknown>, bytes: Buffer): Record<stri
   return body;
 }
 
-/** As a member of a body, to be held to what a body is held to: escapes show what the field's text itself hides. */
+/** Parses the field as a member of a body, to apply the limits of JSON bodies; escape sequences reveal characters that the text itself hides. */
 function modelInputs(text: string): Record<string, unknown> {
   checkShape(Buffer.from(text));
   let member: Record<string, unknown>;

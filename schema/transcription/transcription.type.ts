@@ -29,7 +29,7 @@ export class Transcript {
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'The charge of a call, and what is left of the quota after it.',
+  description: 'The charge of a call, and the remaining quota after it.',
 })
 export class TranscriptionUsage {
   @Field(() => Float, { description: 'Seconds charged, rounded up, after the multiplier.' })

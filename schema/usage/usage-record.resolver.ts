@@ -1,30 +1,25 @@
-import { Arg, Ctx, FieldResolver, Query, Resolver, Root } from 'type-graphql';
+import { Arg, Ctx, FieldResolver, ID, Query, Resolver, Root } from 'type-graphql';
 import type { AgentRun } from '../../src/agents/agents.types.js';
 import type { Job } from '../../src/jobs/jobs.types.js';
-import type { UsageRecord, UsageRecordFilter } from '../../src/usage/usage.types.js';
 import { AgentRunType } from '../agent/run.type.js';
 import { loadOne } from '../batch.js';
-import { After, checkFirst, toConnection, First } from '../connection.js';
+import { After, Before, First, Last, pageQuery, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { requireScope, Scope } from '../guard.js';
 import { JobType } from '../job/job.type.js';
+import { ModelObject, modelOf } from '../model/model.type.js';
 import { parseResponse } from '../response/response.shape.js';
 import { Response } from '../response/response.type.js';
-import { DateTime, SafeInt } from '../scalars.js';
-import { bucketAmounts, UsageKey, UsageRecordConnection, UsageRecordType } from './usage-record.type.js';
+import { DateTime } from '../scalars.js';
+import {
+  showRecord,
+  UsageKey,
+  UsageRecordConnection,
+  UsageRecordType,
+  type ShownRecord as Shown,
+} from './usage-record.type.js';
 import { UsageRecordFilterInput } from './usage.input.js';
-
-type Shown = Omit<UsageRecordType, 'key' | 'job' | 'run' | 'response'>;
-
-/** A page knows what it is a page of: who asks for the number of all has them counted. */
-interface RecordPage extends Connection<Shown> {
-  filter: UsageRecordFilter;
-}
-
-function shown(record: UsageRecord): Shown {
-  return { ...record, amounts: bucketAmounts(record.amounts), granted: bucketAmounts(record.granted) };
-}
 
 const byId = <Item extends { id: string }>(items: readonly Item[]): Map<string, Item> =>
   new Map(items.map((item) => [item.id, item]));
@@ -39,31 +34,55 @@ export class UsageRecordResolver {
     given: UsageRecordFilterInput | null | undefined,
     @Arg('since', () => DateTime, {
       nullable: true,
-      description: 'As `since` of the filter, which comes first.',
+      description: 'Like `since` of the filter, which has priority.',
     })
     since: Date | null | undefined,
     @First() first: number | null,
     @After() after: string | null | undefined,
-  ): Promise<RecordPage> {
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
+  ): Promise<Connection<Shown>> {
     const filter = { ...given, since: given?.since ?? since };
-    const page = await services.usage.records({
-      orgId: call.principal.orgId,
-      filter,
-      first: checkFirst(first),
-      ...(after == null ? {} : { after }),
-    });
-    return { ...toConnection({ ...page, nodes: page.nodes.map(shown) }, after), filter };
-  }
-
-  @FieldResolver(() => SafeInt, { description: 'How many records there are on all pages.' })
-  totalCount(@Root() page: RecordPage, @Ctx() { call, services }: GraphqlContext): Promise<number> {
-    return services.usage.count(call.principal.orgId, page.filter);
+    const { orgId } = call.principal;
+    const query = { orgId, filter, ...pageQuery({ first, after, last, before }) };
+    const page = await services.usage.records(query);
+    const count = () => services.usage.count(orgId, filter);
+    return toConnection({ ...page, nodes: page.nodes.map(showRecord), count }, after);
   }
 }
 
-/** What records refer to: one statement for each kind, however long the page is. What is gone, or was never kept, is null. */
+/** The objects that records refer to; one statement for each kind, for a page of any length. Objects that were deleted or never stored are null. */
 @Resolver(() => UsageRecordType)
 export class UsageRecordEdges {
+  @FieldResolver(() => ID, { nullable: true, description: 'Id of the requested model, if any.' })
+  modelId(@Root() { model }: Shown): string | null {
+    return model;
+  }
+
+  @FieldResolver(() => ModelObject, {
+    nullable: true,
+    description: 'The requested model; null if there is none, or it is no longer in the catalogue.',
+  })
+  model(@Root() { model }: Shown, @Ctx() { services }: GraphqlContext): ModelObject | null {
+    return modelOf(services.models, model);
+  }
+
+  @FieldResolver(() => ID, {
+    nullable: true,
+    description: 'Id of the model that answered, which may be a fallback. Null if none did.',
+  })
+  answeredModelId(@Root() { answeredModel }: Shown): string | null {
+    return answeredModel;
+  }
+
+  @FieldResolver(() => ModelObject, {
+    nullable: true,
+    description: 'The model that answered; null if none did, or it is no longer in the catalogue.',
+  })
+  answeredModel(@Root() record: Shown, @Ctx() { services }: GraphqlContext): ModelObject | null {
+    return modelOf(services.models, record.answeredModel);
+  }
+
   @FieldResolver(() => UsageKey, { nullable: true, description: 'The key that made the call.' })
   async key(@Root() { keyId }: Shown, @Ctx() { call, services }: GraphqlContext): Promise<UsageKey | null> {
     if (keyId === null) return null;

@@ -2,9 +2,9 @@ import { Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import type { KeyName } from '../../src/access/index.js';
 import type { Amounts, Bucket } from '../../src/contract/words.js';
 import { BUCKETS } from '../../src/contract/words.js';
-import type { OperationStatus as Status } from '../../src/usage/usage.types.js';
+import type { OperationStatus as Status, UsageRecord } from '../../src/usage/usage.types.js';
 import { connectionType } from '../connection.js';
-import { BucketName, OperationStatus, UsageState } from '../enums.js';
+import { BucketName, OperationStatus, UsageState, UsageOperation } from '../enums.js';
 import { DateTime, Decimal, SafeInt } from '../scalars.js';
 
 @ObjectType({ simpleResolvers: true, description: 'An amount in a bucket.' })
@@ -16,7 +16,7 @@ export class BucketAmount {
   amount!: number;
 }
 
-/** Hundredths as a list of whole units, buckets without an amount left out. */
+/** Converts hundredths to a list of amounts in units, without buckets that have no amount. */
 export function bucketAmounts(amounts: Amounts): BucketAmount[] {
   return BUCKETS.flatMap((bucket) => {
     const hundredths = amounts[bucket];
@@ -45,16 +45,16 @@ export class UsageTokens {
   @Field(() => SafeInt, { description: 'All tokens of the prompt.' })
   input!: number;
 
-  @Field(() => SafeInt, { description: "Of the input: read from the provider's cache." })
+  @Field(() => SafeInt, { description: "Input tokens that were read from the provider's cache." })
   cachedInput!: number;
 
-  @Field(() => SafeInt, { description: "Of the input: written to the provider's cache." })
+  @Field(() => SafeInt, { description: "Input tokens that were written to the provider's cache." })
   cacheWrite!: number;
 
   @Field(() => SafeInt, { description: 'All tokens of the answer.' })
   output!: number;
 
-  @Field(() => SafeInt, { description: 'Of the output: reasoning.' })
+  @Field(() => SafeInt, { description: 'Output tokens of the reasoning.' })
   reasoning!: number;
 }
 
@@ -79,10 +79,7 @@ export class UsageRecordType {
   @Field(() => ID, { description: 'The id of the operation. An operation is settled only once.' })
   id!: string;
 
-  @Field(() => String, {
-    description:
-      'The kind of operation: chat, embedding, image and so on; adjustment or top_up if an operator did it.',
-  })
+  @Field(() => UsageOperation, { description: 'The kind of operation.' })
   operation!: string;
 
   @Field(() => UsageState, { description: 'Its state.' })
@@ -112,16 +109,11 @@ export class UsageRecordType {
   })
   endUser!: string | null;
 
-  @Field(() => [String], { description: 'The tags of the call, those of its key among them.' })
+  @Field(() => [String], { description: 'The tags of the call, including the tags of its key.' })
   tags!: string[];
 
-  @Field(() => String, { nullable: true, description: 'Id of the model that was asked for, if any.' })
+  /** Ids; the fields of the objects are edges. */
   model!: string | null;
-
-  @Field(() => String, {
-    nullable: true,
-    description: 'Id of the model that answered: that of a fallback where one did. Null if none did.',
-  })
   answeredModel!: string | null;
 
   @Field(() => String, { nullable: true, description: 'The provider of the model that answered.' })
@@ -132,19 +124,22 @@ export class UsageRecordType {
 
   @Field(() => OperationStatus, {
     nullable: true,
-    description: 'How it ended; null while it is open, and for what an operator did.',
+    description: 'Its outcome; null while it is open, and for changes of an operator.',
   })
   status!: Status | null;
 
-  @Field(() => String, { nullable: true, description: 'The code of the error that it failed with.' })
+  @Field(() => String, { nullable: true, description: 'The code of its error, if it failed.' })
   errorCode!: string | null;
 
-  @Field(() => Int, { nullable: true, description: 'From its admission to its end, in milliseconds.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The time from its admission to its end, in milliseconds.',
+  })
   latencyMs!: number | null;
 
   @Field(() => Int, {
     nullable: true,
-    description: 'From its admission to the first token or byte of the answer, in milliseconds.',
+    description: 'The time from its admission to the first token or byte of the answer, in milliseconds.',
   })
   firstTokenMs!: number | null;
 
@@ -156,17 +151,17 @@ export class UsageRecordType {
 
   @Field(() => Decimal, {
     nullable: true,
-    description: 'What the operation cost at its providers, in USD, exact; null if a price is unknown.',
+    description: 'The exact cost of the operation at its providers, in USD; null if a price is unknown.',
   })
   costUsd!: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The version of the price that was in force at the admission.',
+    description: 'The version of the price that was valid at its admission.',
   })
   costVersion!: string | null;
 
-  @Field(() => ClientIdentification, { description: 'The program that called.' })
+  @Field(() => ClientIdentification, { description: 'The calling program.' })
   client!: ClientIdentification;
 
   @Field(() => [BucketAmount], {
@@ -197,3 +192,11 @@ export class UsageRecordType {
 }
 
 export const UsageRecordConnection = connectionType('UsageRecord', () => UsageRecordType);
+
+/** A record without its edges, which their resolvers add. */
+export type ShownRecord = Omit<UsageRecordType, 'key' | 'job' | 'run' | 'response'>;
+
+/** A record with its amounts in units. */
+export function showRecord(record: UsageRecord): ShownRecord {
+  return { ...record, amounts: bucketAmounts(record.amounts), granted: bucketAmounts(record.granted) };
+}

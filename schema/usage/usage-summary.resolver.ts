@@ -13,18 +13,19 @@ export class UsageSummaryResolver {
   @Scope('usage')
   @Query(() => [UsageSummaryRow], {
     description:
-      'What was used, by intervals and at most two dimensions, a minute old at most. An operation belongs to the interval of its end. At most 10,000 rows, of intervals and values for which there is something.',
+      'Usage by intervals and at most two dimensions; at most a minute old. An operation belongs to the interval of its end. At most 10,000 rows; intervals and values without operations have no row.',
   })
   async usageSummary(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('since', () => DateTime, {
       nullable: true,
-      description: 'From this time on, cut down to a quarter of an hour. Default: 30 days before `until`.',
+      description:
+        'From this time on, rounded down to a quarter of an hour. Default: 30 days before `until`.',
     })
     since: Date | null | undefined,
     @Arg('until', () => DateTime, {
       nullable: true,
-      description: 'Before this time, cut up to a quarter of an hour. Default: now.',
+      description: 'Before this time, rounded up to a quarter of an hour. Default: now.',
     })
     until: Date | null | undefined,
     @Arg('interval', () => UsageInterval, {
@@ -38,7 +39,7 @@ export class UsageSummaryResolver {
     filter: UsageFilterInput | null | undefined,
     @Arg('timeZone', () => String, {
       nullable: true,
-      description: 'In whose days and months, such as `Europe/Berlin`. Default: UTC.',
+      description: 'The time zone of days and months, such as `Europe/Berlin`. Default: UTC.',
     })
     timeZone: string | null | undefined,
   ): Promise<UsageSummaryRow[]> {

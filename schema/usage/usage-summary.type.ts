@@ -1,13 +1,13 @@
 import { Field, Float, ID, ObjectType } from 'type-graphql';
 import type { OperationStatus as Status } from '../../src/usage/usage.types.js';
-import { OperationStatus } from '../enums.js';
+import { OperationStatus, UsageOperation } from '../enums.js';
 import { DateTime, Decimal, SafeInt } from '../scalars.js';
 import { BucketAmount, UsageTokens } from './usage-record.type.js';
 
 @ObjectType({
   simpleResolvers: true,
   description:
-    'Percentiles of the time from admission to end, in milliseconds, within 5 %; null where none was measured.',
+    'Percentiles of the time from admission to end, in milliseconds, within 5 %; null if none was measured.',
 })
 export class UsageLatency {
   @Field(() => Float, { nullable: true, description: 'The median.' })
@@ -17,16 +17,35 @@ export class UsageLatency {
   p95!: number | null;
 }
 
+/** Sums of ended operations. */
+@ObjectType()
+export abstract class UsageSums {
+  @Field(() => SafeInt, { description: 'Operations that ended.' })
+  requests!: number;
+
+  @Field(() => SafeInt, { description: 'The number of these that failed.' })
+  errors!: number;
+
+  @Field(() => UsageTokens, { description: 'Their tokens.' })
+  tokens!: UsageTokens;
+
+  @Field(() => Decimal, { description: 'The sum of their known costs in USD, exact.' })
+  costUsd!: string;
+
+  @Field(() => SafeInt, { description: 'Operations whose cost is unknown.' })
+  unpriced!: number;
+}
+
 @ObjectType({
   simpleResolvers: true,
   description:
-    'What was used in an interval. Dimensions that were not asked for are null; others are null for operations that have no value of them.',
+    'Usage in an interval. Dimensions that were not requested are null; the others are null for operations without such a value.',
 })
-export class UsageSummaryRow {
+export class UsageSummaryRow extends UsageSums {
   @Field(() => DateTime, { description: 'The beginning of the interval in the time zone.' })
   start!: Date;
 
-  @Field(() => String, { nullable: true, description: 'Id of the model that was asked for.' })
+  @Field(() => String, { nullable: true, description: 'Id of the requested model.' })
   model!: string | null;
 
   @Field(() => String, { nullable: true, description: 'The provider of the model that answered.' })
@@ -44,30 +63,15 @@ export class UsageSummaryRow {
   })
   tag!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The kind of operation.' })
+  @Field(() => UsageOperation, { nullable: true, description: 'The kind of operation.' })
   operation!: string | null;
 
-  @Field(() => OperationStatus, { nullable: true, description: 'How the operations ended.' })
+  @Field(() => OperationStatus, { nullable: true, description: 'The outcome of the operations.' })
   status!: Status | null;
 
-  @Field(() => SafeInt, { description: 'Operations that ended in the interval.' })
-  requests!: number;
-
-  @Field(() => SafeInt, { description: 'Of them, those that failed.' })
-  errors!: number;
-
-  @Field(() => UsageTokens, { description: 'Their tokens.' })
-  tokens!: UsageTokens;
-
-  @Field(() => Decimal, { description: 'The sum of their known costs in USD, exact.' })
-  costUsd!: string;
-
-  @Field(() => SafeInt, { description: 'Operations whose cost is unknown.' })
-  unpriced!: number;
-
-  @Field(() => [BucketAmount], { description: "What they were charged, with an operator's adjustments." })
+  @Field(() => [BucketAmount], { description: "Their charges, including an operator's adjustments." })
   amounts!: BucketAmount[];
 
-  @Field(() => UsageLatency, { description: 'How long they took.' })
+  @Field(() => UsageLatency, { description: 'The durations of the operations.' })
   latencyMs!: UsageLatency;
 }

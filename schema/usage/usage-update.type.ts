@@ -10,7 +10,7 @@ import { BucketAmount, bucketAmounts, UsageRecordType } from './usage-record.typ
 @ObjectType({
   simpleResolvers: true,
   description:
-    'How a period stands. What may be used of a bucket is `allowance` + `topupStart` + `topupAdded`; where the allowance is -1 it is unlimited.',
+    'The balance of a period. The limit of a bucket is `allowance` + `topupStart` + `topupAdded`; if the allowance is -1, the bucket is unlimited.',
 })
 export class UsageOpening {
   @Field(() => DateTime, { description: 'When the period began.' })
@@ -28,49 +28,53 @@ export class UsageOpening {
   @Field(() => [BucketAmount], { description: 'Units that were added in this period.' })
   topupAdded!: BucketAmount[];
 
-  @Field(() => [BucketAmount], { description: 'What is used.' })
+  @Field(() => [BucketAmount], { description: 'The used amounts.' })
   used!: BucketAmount[];
 }
 
 @ObjectType('UsageUpdate', {
   simpleResolvers: true,
   description:
-    'A row of the ledger. An update with `opening` sets the balance of its period; each other one adds `amounts` to what is used in its period, and `granted` to what was added. So all updates in their order give every balance.',
+    'A row of the ledger. An update with `opening` sets the balance of its period. Every other update adds `amounts` to the used amounts of its period, and `granted` to the added amounts. So all updates in order give every balance.',
 })
 export class UsageUpdateType {
   @Field(() => SafeInt, {
-    description: "Its number in the organisation's ledger: counts from 1, without a gap. Pass it as `after`.",
+    description:
+      "Its number in the organisation's ledger, from 1 without gaps. Pass the last one as `after` to continue.",
   })
   sequence!: number;
 
-  @Field(() => UsageUpdateKind, { description: 'What moved a balance.' })
+  @Field(() => UsageUpdateKind, { description: 'The reason of the change.' })
   type!: Kind;
 
   @Field(() => DateTime, { description: 'When it happened.' })
   at!: Date;
 
-  @Field(() => DateTime, { description: 'When the period began whose balance it moves.' })
+  @Field(() => DateTime, { description: 'When the period of the changed balance began.' })
   periodStart!: Date;
 
   @Field(() => [BucketAmount], {
-    description: 'What it charged; negative where it gave back. It never changes.',
+    description: 'The charge; negative for a refund. It never changes.',
   })
   amounts!: BucketAmount[];
 
-  @Field(() => [BucketAmount], { description: 'What it added to the limit.' })
+  @Field(() => [BucketAmount], { description: 'The amounts that it added to the limit.' })
   granted!: BucketAmount[];
 
-  @Field(() => UsageOpening, { nullable: true, description: 'Of a period: how it stands.' })
+  @Field(() => UsageOpening, {
+    nullable: true,
+    description: 'The balance of a new period; null in other updates.',
+  })
   opening!: UsageOpening | null;
 
   @Field(() => UsageRecordType, {
     nullable: true,
-    description: 'The record as it is now; null of a period.',
+    description: 'The current record; null for the update of a period.',
   })
   record!: Omit<UsageRecordType, 'key' | 'job' | 'run' | 'response'> | null;
 }
 
-/** Hundredths in the order of BUCKETS; what is nothing is left out. */
+/** Hundredths in the order of BUCKETS; buckets without an amount are absent. */
 function amountsOf(vector: readonly number[]): BucketAmount[] {
   return BUCKETS.flatMap((bucket, index) => {
     const hundredths = vector[index] ?? 0;
@@ -85,7 +89,7 @@ const listed = ({ amounts, granted }: { amounts: Amounts; granted: Amounts }) =>
 
 const recordOf = (record: UsageRecord) => ({ ...record, ...listed(record) });
 
-/** An update as it is shown: amounts in units. */
+/** An update with amounts in units. */
 export function toUsageUpdate({ opening, record, ...update }: UsageUpdate): UsageUpdateType {
   return {
     ...update,

@@ -4,14 +4,15 @@ import type {
   UsageFilter,
   UsageRecordFilter,
 } from '../../src/usage/usage.types.js';
-import { OperationStatus } from '../enums.js';
+import { OperationStatus, UsageOperation } from '../enums.js';
 import { DateTime } from '../scalars.js';
 
 @InputType('UsageFilter', {
-  description: 'Which operations count: those that have one of the values of each list. At most 100 in each.',
+  description:
+    'Selects operations. An operation must match one value of each given list; at most 100 values in each.',
 })
 export class UsageFilterInput implements UsageFilter {
-  @Field(() => [String], { nullable: true, description: 'Ids of models that were asked for.' })
+  @Field(() => [String], { nullable: true, description: 'Ids of requested models.' })
   models?: string[] | null;
 
   @Field(() => [String], { nullable: true, description: 'Providers of the models that answered.' })
@@ -26,16 +27,16 @@ export class UsageFilterInput implements UsageFilter {
   @Field(() => [String], { nullable: true, description: 'Tags; an operation has at least one of them.' })
   tags?: string[] | null;
 
-  @Field(() => [String], { nullable: true, description: 'Kinds of operation, such as chat or image.' })
+  @Field(() => [UsageOperation], { nullable: true, description: 'Kinds of operation.' })
   operations?: string[] | null;
 
-  @Field(() => [OperationStatus], { nullable: true, description: 'How operations ended.' })
+  @Field(() => [OperationStatus], { nullable: true, description: 'Outcomes of operations.' })
   statuses?: Status[] | null;
 }
 
 @InputType('UsageRecordFilter', {
   description:
-    'Which records are listed: those that have one of the values of each list. At most 100 in each.',
+    'Selects records. A record must match one value of each given list; at most 100 values in each.',
 })
 export class UsageRecordFilterInput extends UsageFilterInput implements UsageRecordFilter {
   @Field(() => DateTime, { nullable: true, description: 'Admitted at this time or later.' })

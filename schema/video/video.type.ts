@@ -19,7 +19,7 @@ export class GeneratedVideo {
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'The charge of a call, and what is left of the quota after it.',
+  description: 'The charge of a call, and the remaining quota after it.',
 })
 export class VideoUsage {
   @Field(() => Float, { description: 'Credits charged.' })

@@ -1,6 +1,6 @@
 import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
 import type { Delivery, Webhook } from '../../src/webhooks/index.js';
-import { After, checkFirst, toConnection, First } from '../connection.js';
+import { After, Before, First, FirstOrAll, Last, pageOrAll, pageQuery, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { WebhookDeliveryStatus } from '../enums.js';
@@ -15,6 +15,7 @@ import {
 import {
   DeleteWebhookResult,
   RecoverWebhookResult,
+  WebhookConnection,
   WebhookDelivery,
   WebhookDeliveryConnection,
   WebhookType,
@@ -23,14 +24,14 @@ import {
 const bodyOf = (context: GraphqlContext, input: object | null | undefined): Record<string, unknown> =>
   context.body ?? contractNames(input ?? {});
 
-/** The service reads times as texts, as a REST body has them. */
+/** The service reads times as texts, like those of a REST body. */
 const spanOf = ({ since, until }: RecoverWebhookInput): object => ({
   since: since.toISOString(),
   ...(until == null ? {} : { until: until.toISOString() }),
 });
 
-/** What a header says may be the receiver's secret: of people, only who manages webhooks is shown it. */
-function visible({ call }: GraphqlContext, webhook: Webhook): Webhook {
+/** A header's value may be the receiver's secret, so only people who manage webhooks see it. */
+export function showWebhook({ call }: GraphqlContext, webhook: Webhook): Webhook {
   const { person } = call.principal;
   if (person === undefined || person.role === 'owner' || person.role === 'admin') return webhook;
   const names = Object.keys(webhook.customHeaders);
@@ -40,10 +41,20 @@ function visible({ call }: GraphqlContext, webhook: Webhook): Webhook {
 @Resolver(() => WebhookType)
 export class WebhookResolver {
   @Scope('webhooks')
-  @Query(() => [WebhookType], { description: "The organisation's webhooks, newest first." })
-  async webhooks(@Ctx() context: GraphqlContext): Promise<Webhook[]> {
-    const found = await context.services.webhooks.list(context.call.principal);
-    return found.map((webhook) => visible(context, webhook));
+  @Query(() => WebhookConnection, { description: "The organisation's webhooks, newest first." })
+  async webhooks(
+    @Ctx() context: GraphqlContext,
+    @FirstOrAll() first: number | null,
+    @After() after: string | null | undefined,
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
+  ): Promise<Connection<Webhook>> {
+    const { call, services } = context;
+    // The plan comes before the arguments.
+    requireWebhooks(call);
+    const page = await services.webhooks.page(call.principal, pageOrAll({ first, after, last, before }));
+    const nodes = page.nodes.map((webhook) => showWebhook(context, webhook));
+    return toConnection({ ...page, nodes }, after);
   }
 
   @Scope('webhooks')
@@ -52,7 +63,7 @@ export class WebhookResolver {
     @Ctx() context: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
   ): Promise<Webhook> {
-    return visible(context, await context.services.webhooks.get(context.call.principal, id));
+    return showWebhook(context, await context.services.webhooks.get(context.call.principal, id));
   }
 
   @Scope('webhooks')
@@ -67,12 +78,13 @@ export class WebhookResolver {
     status: string | null | undefined,
     @First() first: number | null,
     @After() after: string | null | undefined,
+    @Last() last: number | null | undefined,
+    @Before() before: string | null | undefined,
   ): Promise<Connection<Delivery>> {
     requireWebhooks(call);
     const page = await services.webhooks.deliveries(call.principal, webhookId, {
-      first: checkFirst(first),
+      ...pageQuery({ first, after, last, before }),
       ...(status == null ? {} : { status }),
-      ...(after == null ? {} : { after }),
     });
     return toConnection(page, after);
   }
@@ -107,8 +119,7 @@ export class WebhookResolver {
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
   ): Promise<DeleteWebhookResult> {
-    await services.webhooks.delete(call.principal, id);
-    return { id, success: true };
+    return { id, success: true, webhook: await services.webhooks.delete(call.principal, id) };
   }
 
   @Scope('webhooks', 'admin')
@@ -157,6 +168,7 @@ export class WebhookResolver {
   ): Promise<RecoverWebhookResult> {
     const { call, services } = context;
     const body = context.body ?? contractNames(spanOf(input));
-    return { recovered: await services.webhooks.recover(call.principal, id, body) };
+    const recovered = await services.webhooks.recover(call.principal, id, body);
+    return { recovered, webhook: () => this.webhook(context, id) };
   }
 }

@@ -57,6 +57,8 @@ export class WebhookType {
   secret!: string | null;
 }
 
+export const WebhookConnection = connectionType('Webhook', () => WebhookType);
+
 @ObjectType({ simpleResolvers: true, description: 'One attempt of a delivery.' })
 export class WebhookDeliveryAttempt {
   @Field(() => DateTime, { description: 'When it was made.' })
@@ -79,6 +81,33 @@ export class WebhookDeliveryAttempt {
 
   @Field(() => String, { nullable: true, description: 'The body of the answer, at most 64 KB.' })
   responseBody!: string | null;
+}
+
+@ObjectType({ simpleResolvers: true, description: 'The request of a delivery.' })
+export class WebhookDeliveryRequest {
+  @Field(() => Json, {
+    description: 'Its headers. The signature and the values of custom headers are `***`.',
+  })
+  headers!: Record<string, string>;
+
+  @Field(() => Json, { description: 'Its body as the receiver reads it.' })
+  body!: unknown;
+}
+
+@ObjectType({
+  simpleResolvers: true,
+  description:
+    'How the deliveries of the last seven days to a webhook ended; of the newest 10,000. Without the ones that retention has deleted.',
+})
+export class WebhookOutcomes {
+  @Field(() => Int, { description: 'Acknowledged ones.' })
+  succeeded!: number;
+
+  @Field(() => Int, { description: 'Those that are not tried again.' })
+  failed!: number;
+
+  @Field(() => Int, { description: 'Those that are still tried.' })
+  pending!: number;
 }
 
 @ObjectType({ simpleResolvers: true, description: 'The delivery of one event to one webhook.' })
@@ -120,10 +149,16 @@ export class DeleteWebhookResult {
 
   @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
+
+  @Field(() => WebhookType, { description: 'The webhook as it was.' })
+  webhook!: Omit<WebhookType, 'secret'>;
 }
 
 @ObjectType({ simpleResolvers: true, description: 'The answer to recoverWebhook.' })
 export class RecoverWebhookResult {
   @Field(() => Int, { description: 'The number of deliveries that were started again.' })
   recovered!: number;
+
+  @Field(() => WebhookType, { description: 'The webhook.' })
+  webhook!: () => Promise<Omit<WebhookType, 'secret'>>;
 }

@@ -13,7 +13,7 @@ export type AccessRequirement = Scope | `role:${MemberRole}` | `people:${MemberR
 const rankOf = (role: MemberRole): number => MEMBER_ROLES.indexOf(role);
 
 /** What a client token may not do, whatever its scopes are. */
-export const notForTokens = (): ApiError => new ApiError('forbidden', 'A client token may not do this');
+export const forbiddenForTokens = (): ApiError => new ApiError('forbidden', 'A client token may not do this');
 
 const ROLE = /^(role|people|person):(.*)$/;
 
@@ -28,7 +28,7 @@ export function requireAccess(
       throw new ApiError('forbidden', `API key does not have required scope: ${requirement}`);
   } else if (person === undefined) {
     if (kind !== 'role') throw new ApiError('forbidden', 'Sign in to do this');
-    if (token !== undefined && rankOf('member') > rankOf(least as MemberRole)) throw notForTokens();
+    if (token !== undefined && rankOf('member') > rankOf(least as MemberRole)) throw forbiddenForTokens();
   } else if (kind === 'person') {
     if (userId !== least) throw new ApiError('forbidden', 'Somebody else made this request');
   } else if (rankOf(person.role) > rankOf(least as MemberRole)) {

@@ -34,6 +34,8 @@ export interface Principal {
   isRouter?: boolean;
   /** Set where the caller has shown a client token. All else is of the key that made it, narrowed by what the token has of its own. */
   token?: ClientTokenGrant;
+  /** Set where a worker makes the calls of a run: the id of the client token that started it. The token's cap counts them, also after the token's end. */
+  cappedBy?: string;
 }
 
 /** What a client token has of its own (beyond 14.1). */

@@ -7,10 +7,11 @@ const budgets = (
     'period', b.period, 'hard', b.hard) ORDER BY b.id) FROM budgets b
     WHERE b.org_id = o.id AND (b.token_id IS NULL OR b.token_id = ${token})) AS budgets`;
 
-const select = (expiresAt = 'k.expires_at') => `
+/** @param capOf id in SQL of a token whose cap counts, too */
+const select = (expiresAt = 'k.expires_at', capOf?: string) => `
 SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, k.scopes, ${expiresAt} AS expires_at, k.revoked_at IS NOT NULL AS revoked,
   COALESCE(${expiresAt} <= now(), false) AS expired, k.models, k.rate_rpm, k.rate_burst, k.end_user, k.tags, k.is_router, o.plan_code, o.subscription_ends_at, o.version,
-  ${budgets()},
+  ${budgets(capOf)},
   clock_timestamp() AS read_at, k.session_id, m.role
 FROM api_keys k JOIN organizations o ON o.id = k.org_id
 LEFT JOIN members m ON k.session_id IS NOT NULL AND m.org_id = k.org_id AND m.user_id = k.user_id`;
@@ -27,7 +28,11 @@ export const BY_SESSION = {
   text: `${select()} WHERE k.session_id = $1 AND k.org_id = $2 AND k.revoked_at IS NULL`,
 };
 
-export const BY_ID = { name: 'penstock_key_by_id', text: `${select()} WHERE k.id = $1` };
+/** $2: a client token whose cap counts, or null. */
+export const BY_ID = {
+  name: 'penstock_key_by_id',
+  text: `${select('k.expires_at', '$2')} WHERE k.id = $1`,
+};
 
 /** A client token is its maker's key, narrowed. */
 const token = (condition: string): string => `

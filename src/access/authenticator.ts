@@ -261,12 +261,13 @@ export function createAuthenticator(options: {
   return {
     authenticate: async (authorization, session) => await recognize(authorization, session),
     recognize,
-    async refresh({ keyId, token }) {
+    async refresh({ keyId, token, cappedBy }) {
       forget((row) => row.key_id === keyId);
       const rows = await (token === undefined
-        ? database.system.query<Row>(BY_ID, [keyId])
+        ? database.system.query<Row>(BY_ID, [keyId, cappedBy ?? null])
         : database.system.query<Row>(TOKEN_BY_ID, [token.id]));
-      return toPrincipal(usable(rows[0]), plans);
+      const principal = toPrincipal(usable(rows[0]), plans);
+      return cappedBy === undefined ? principal : { ...principal, cappedBy };
     },
     onInvalidated: invalidations.on,
     async close() {

@@ -21,7 +21,7 @@ const MAX_ID = 255;
  * @throws ApiError invalid_request
  */
 export function readClientToken(body: Record<string, unknown>): NewClientToken {
-  const unknown = Object.keys(body).find((name) => !FIELDS.includes(name));
+  const unknown = Object.keys(body).find((name) => !FIELDS.includes(name) && body[name] !== null);
   if (unknown !== undefined) throw invalid(`Unknown parameter: ${unknown}`, unknown);
   return {
     scopes: textsIn(body['scopes'], 'scopes') as Scope[],

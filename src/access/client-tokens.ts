@@ -6,7 +6,7 @@ import { newId } from '../contract/ids.js';
 import { SCOPES } from '../contract/words.js';
 import type { Scope } from '../contract/words.js';
 import type { ClientTokenGrant, Principal } from './access.types.js';
-import { CAP_TOKEN, FORGET_TOKENS, MAKE_TOKEN } from './client-token.queries.js';
+import { INSERT_TOKEN_BUDGET, FORGET_TOKENS, INSERT_TOKEN } from './client-token.queries.js';
 import { checkKeyLimits, MAX_TAGS } from './key-limits.js';
 
 const TOKEN_FORM = /^ct_[0-9a-f]{64}$/;
@@ -82,10 +82,6 @@ function checkLimits({ stamps, rate: own }: Principal, { endUser, tags, rate }: 
       throw invalid(`rate.${name} must be at most ${own[name]}`, 'rate');
 }
 
-/** Workers make the calls of an agent's run, on behalf of the key: a cap of a token could not hold them. */
-const uncapped = ({ unit }: TokenCap): ApiError =>
-  invalid('A client token with the scope agents has no cap', unit === 'usd' ? 'budget_usd' : 'credits');
-
 /** @see ClientTokenService */
 export function createClientTokenService({ database }: { database: Database }): ClientTokenService {
   return {
@@ -93,7 +89,6 @@ export function createClientTokenService({ database }: { database: Database }): 
       const scopes = checkScopes(maker, input.scopes);
       const ttl = checkTtl(input.ttlSeconds);
       checkLimits(maker, input);
-      if (input.cap != null && scopes.includes('agents')) throw uncapped(input.cap);
       const { endUser = null, rate = null, bound = null } = input;
       const tags = [...new Set(input.tags ?? [])];
       const token = `ct_${randomBytes(32).toString('hex')}`;
@@ -105,9 +100,9 @@ export function createClientTokenService({ database }: { database: Database }): 
       const [made] = await database.allTenants(async (em) => {
         const sql = sqlOf(em);
         await sql.query(FORGET_TOKENS, [maker.orgId]);
-        const rows = await sql.query<{ expires_ms: number }>(MAKE_TOKEN, values);
+        const rows = await sql.query<{ expires_ms: number }>(INSERT_TOKEN, values);
         if (input.cap != null && rows.length > 0)
-          await sql.query(CAP_TOKEN, [newId('bud'), input.cap.unit, `${input.cap.most}`, id]);
+          await sql.query(INSERT_TOKEN_BUDGET, [newId('bud'), input.cap.unit, `${input.cap.most}`, id]);
         return rows;
       });
       if (made === undefined) throw new ApiError('unauthorized', 'Invalid or missing API key');

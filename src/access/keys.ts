@@ -2,6 +2,8 @@ import { hash, randomBytes } from 'node:crypto';
 import { raw } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { recordChange } from '../audit/index.js';
+import { badCursor, toPage, oldestFirst } from '../collections/page.js';
+import type { Page, PageQuery } from '../collections/page.js';
 import type { AuditAction, AuditChange } from '../audit/index.js';
 import { sqlOf } from '../database/index.js';
 import type { Database } from '../database/index.js';
@@ -60,10 +62,16 @@ export interface NewKey extends KeyLimits {
 /** What is to be changed; what is absent stays. */
 export type KeyChange = Partial<Pick<NewKey, 'name' | 'scopes' | 'expiresAt'>> & KeyLimits;
 
-/** Makes, changes, revokes and lists keys; the full key exists only in the answers to `create` and `rotate`. */
 /** What everybody in its organisation may know of a key. */
 export type KeyName = Pick<KeyRecord, 'id' | 'name' | 'prefix' | 'revokedAt'>;
 
+/** Which keys a page has. */
+export interface KeyQuery extends PageQuery {
+  /** As of {@link KeyService.list}. */
+  createdBy?: string | null;
+}
+
+/** Makes, changes, revokes and lists keys; the full key exists only in the answers to `create` and `rotate`. */
 export interface KeyService {
   /** @throws ApiError invalid_request for an empty name or no scope, not_found for an unknown organisation */
   create(input: NewKey): Promise<KeyRecord & { key: string }>;
@@ -79,6 +87,10 @@ export interface KeyService {
   revoke(keyId: string, orgId?: string): Promise<{ id: string; revokedAt: string }>;
   /** @param createdBy only the keys of one creator, who may have left: an email address (case-insensitive), or `command line` */
   list(orgId: string, createdBy?: string | null): Promise<KeyRecord[]>;
+  /** A page of the same keys, oldest first. @throws ApiError invalid_request for a cursor that is none */
+  page(orgId: string, query: KeyQuery): Promise<Page<KeyRecord>>;
+  /** Those of these ids that the organisation has, revoked ones among them. */
+  getMany(orgId: string, ids: readonly string[]): Promise<KeyRecord[]>;
   /** The names of keys, revoked ones among them; what is no key of the organisation is left out. */
   namesOf(orgId: string, ids: readonly string[]): Promise<KeyName[]>;
 }
@@ -174,6 +186,26 @@ export async function insertKey(em: EntityManager, input: NewKey): Promise<KeyRe
   return { ...toRecord(made), key };
 }
 
+type KeyReader = Pick<KeyService, 'list' | 'page' | 'getMany' | 'namesOf'>;
+
+function createKeyReader(database: Database): KeyReader {
+  const getMany = (orgId: string, ids: readonly string[]): Promise<KeyRecord[]> =>
+    database.tenant(orgId, async (em) =>
+      (await em.find(ApiKey, { orgId, sessionId: null, id: { $in: [...ids] } })).map(toRecord),
+    );
+  return {
+    list: (orgId, createdBy = null) =>
+      database.tenant(orgId, async (em) => {
+        const where = { orgId, sessionId: null, ...madeBy(createdBy) };
+        return (await em.find(ApiKey, where, { orderBy: { id: 'asc' } })).map(toRecord);
+      }),
+    page: (orgId, query) => pageOf(database, orgId, query),
+    getMany,
+    namesOf: async (orgId, ids) =>
+      (await getMany(orgId, ids)).map(({ id, name, prefix, revokedAt }) => ({ id, name, prefix, revokedAt })),
+  };
+}
+
 export function createKeyService({ database }: { database: Database }): KeyService {
   return {
     create: (input) => database.allTenants((em) => insertKey(em, input)),
@@ -224,16 +256,23 @@ export function createKeyService({ database }: { database: Database }): KeyServi
         await sqlOf(em).query(NOTIFY_INVALID, [id]);
         return { id, revokedAt };
       }),
-    list: (orgId, createdBy = null) =>
-      database.tenant(orgId, async (em) => {
-        const where = { orgId, sessionId: null, ...madeBy(createdBy) };
-        return (await em.find(ApiKey, where, { orderBy: { id: 'asc' } })).map(toRecord);
-      }),
-    namesOf: (orgId, ids) =>
-      database.tenant(orgId, async (em) => {
-        const keys = await em.find(ApiKey, { orgId, sessionId: null, id: { $in: [...ids] } });
-        return keys.map(toRecord).map(({ id, name, prefix, revokedAt }) => ({ id, name, prefix, revokedAt }));
-      }),
+    ...createKeyReader(database),
+  };
+}
+
+async function pageOf(
+  database: Database,
+  orgId: string,
+  { createdBy = null, ...page }: KeyQuery,
+): Promise<Page<KeyRecord>> {
+  const bad = badCursor(page, (cursor) => /^key_[0-9a-z]{26}$/.test(cursor));
+  if (bad !== undefined) throw invalid('Invalid cursor', bad);
+  const listed = () => ({ orgId, sessionId: null, ...madeBy(createdBy) });
+  const { parts, options } = oldestFirst(page);
+  const rows = await database.tenant(orgId, (em) => em.find(ApiKey, { $and: [listed(), ...parts] }, options));
+  return {
+    ...toPage(rows.map(toRecord), page, ({ id }) => id),
+    count: () => database.tenant(orgId, (em) => em.count(ApiKey, listed())),
   };
 }
 

@@ -17,7 +17,7 @@ import {
   LOCK_ADDRESS,
 } from './people/credential.queries.js';
 import { endLinks } from './people/links.js';
-import { findPerson, vouchFor } from './people/people.service.js';
+import { findPerson, markEmailVerified } from './people/people.service.js';
 import { endSessionsIn } from './people/sessions.js';
 
 export interface MemberView {
@@ -176,7 +176,7 @@ async function ensurePerson(em: EntityManager, email: string, vouchedBy: Vouched
   }
   const [user] = await sql.query<{ id: string }>(LOCK_ADDRESS, [email]);
   if (user === undefined) throw new Error('a user that was just written is not there');
-  if (vouchedBy === null) await vouchFor(em, user.id);
+  if (vouchedBy === null) await markEmailVerified(em, user.id);
   // Credentials of other organisations for this address give no access here, and ours none there. A proven address needs no entry.
   else await sql.query(INSERT_UNPROVEN, [user.id, vouchedBy]);
   return user.id;
@@ -213,14 +213,14 @@ export function createMemberService({ database }: { database: Database }): Membe
     });
   const join = async (
     orgId: string,
-    { address, asked, vouchedBy }: { address: string; asked: string; vouchedBy: VouchedBy },
+    { address, requested, vouchedBy }: { address: string; requested: string; vouchedBy: VouchedBy },
   ) => {
-    const [email, role] = [checkEmail(address), checkRole(asked)];
+    const [email, role] = [checkEmail(address), checkRole(requested)];
     return change(orgId, (em) => insertMember(em, orgId, { email, role, vouchedBy }));
   };
   return {
-    add: (orgId, address, asked) => join(orgId, { address, asked, vouchedBy: null }),
-    invite: (orgId, address, asked) => join(orgId, { address, asked, vouchedBy: orgId }),
+    add: (orgId, address, requested) => join(orgId, { address, requested, vouchedBy: null }),
+    invite: (orgId, address, requested) => join(orgId, { address, requested, vouchedBy: orgId }),
     async remove(orgId, address, actor) {
       const who = checkWho(address);
       return await change(orgId, async (em) => {
@@ -235,8 +235,8 @@ export function createMemberService({ database }: { database: Database }): Membe
         return view;
       });
     },
-    async changeRole(orgId, address, { role: asked, actor }) {
-      const [who, role] = [checkWho(address), checkRole(asked)];
+    async changeRole(orgId, address, { role: requested, actor }) {
+      const [who, role] = [checkWho(address), checkRole(requested)];
       return await change(orgId, async (em) => {
         const member = await get(em, orgId, who);
         const before = toView(member);

@@ -10,7 +10,7 @@ import { PUBLISH, READ_ALL } from './trusted-documents.queries.js';
 export type TrustMode = 'off' | 'allow' | 'only';
 
 /** What a caller asks to run: a text, a name of one, or both. */
-export interface AskedDocument {
+export interface DocumentRequest {
   query: string;
   /** `documentId`, or the hash of `extensions.persistedQuery`. */
   name?: string | undefined;
@@ -23,7 +23,7 @@ export interface TrustedDocuments {
    * The request with its document's text.
    * @throws ApiError invalid_request for an unknown name (`PersistedQueryNotFound`), forbidden for a text that the caller may not send
    */
-  resolve<Request extends AskedDocument>(request: Request, caller: Principal): Promise<Request>;
+  resolve<Request extends DocumentRequest>(request: Request, caller: Principal): Promise<Request>;
 }
 
 /** Unknown names make the documents be read again, at most this often. */
@@ -61,7 +61,7 @@ export function createTrustedDocuments({
     if (reading !== null) await reading;
     return known.get(name);
   };
-  const resolve = async <Request extends AskedDocument>(
+  const resolve = async <Request extends DocumentRequest>(
     request: Request,
     caller: Principal,
   ): Promise<Request> => {

@@ -5,7 +5,7 @@ import type { Agent, TemplateCategory } from './agents.types.js';
 
 /**
  * An organisation sees its own agents, public ones and templates, as the tenant's policy says (migrations/current/agents/agents.sql). A deleted
- * agent keeps its row for its runs, and is found by nobody.
+ * agent keeps its row for its runs, but no query returns it.
  */
 export const AgentEntity = defineEntity({
   name: 'Agent',

@@ -4,21 +4,7 @@ import { ApiError, invalid } from '../contract/errors.js';
 import { modelFor } from '../generation/index.js';
 import type { ModelCaller } from '../generation/index.js';
 import type { ModelCatalogue } from '../models/models.types.js';
-
-/** What an agent's owner may set (contract 4.8). */
-export interface AgentInput {
-  name: string;
-  description: string;
-  icon: string;
-  systemPrompt: string;
-  model: string;
-  tools: string[];
-  temperature: number;
-  maxTokens: number;
-  maxIterations: number;
-  memoryEnabled: boolean;
-  isPublic: boolean;
-}
+import type { AgentInput } from './agents.types.js';
 
 type AgentPlan = NonNullable<Plan['agents']>;
 
@@ -93,10 +79,10 @@ function iterations(value: unknown, plan: AgentPlan): number {
   return count;
 }
 
-const chatModel = (asked: unknown, rules: AgentRules): string =>
-  modelFor({ model: asked }, { ...rules, type: 'chat' }).id;
+const chatModel = (requested: unknown, rules: AgentRules): string =>
+  modelFor({ model: requested }, { ...rules, type: 'chat' }).id;
 
-/** A model that there is must be the plan's before the fields are looked at (403 before 400, decisions 1). */
+/** If the model exists, the plan must allow it; this is checked before the fields are (403 before 400, decisions 1). */
 function requireTier({ model }: Record<string, unknown>, rules: AgentRules): void {
   if (typeof model === 'string' && rules.models.find(model) !== null) chatModel(model, rules);
 }

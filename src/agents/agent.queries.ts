@@ -1,7 +1,7 @@
-/** Creations of one organisation wait for each other, so that the plan's number holds. */
+/** Locks the creation of agents for one organisation, so that the plan's limit holds. */
 export const LOCK_CREATIONS = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 7308))';
 
-/** Templates as the program has them: what has not changed is left alone, and every process that starts may do this at once. */
+/** Writes the program's templates. Unchanged rows are not written, and several processes may do this at the same time. */
 export const INSTALL_TEMPLATES = `INSERT INTO agents (id, name, description, icon, system_prompt, model, tools, temperature, max_tokens, max_iterations, memory_enabled,
     is_template, template_category)
   SELECT t.id, t.name, t.description, t.icon, t.system_prompt, t.model, t.tools, t.temperature, 4000, t.max_iterations,
@@ -17,7 +17,7 @@ export const INSTALL_TEMPLATES = `INSERT INTO agents (id, name, description, ico
     excluded.icon, excluded.system_prompt, excluded.model, excluded.tools, excluded.temperature, excluded.max_iterations,
     excluded.memory_enabled, excluded.template_category)`;
 
-/** What the retention forgets at once. */
+/** How many runs the retention deletes in one statement. */
 const BATCH = 200;
 
 export const EXPIRED = {
@@ -30,7 +30,7 @@ export const FILES_OF_RUNS = {
   text: `SELECT org_id AS "orgId", array_agg(id) AS ids FROM files WHERE run_id = ANY ($1) GROUP BY org_id`,
 };
 
-/** A session goes with its last run; steps and events go with theirs. */
+/** A session is deleted with its last run; steps and events are deleted with their run. */
 export const FORGET_RUNS = {
   name: 'agent_runs_forget',
   text: `WITH gone AS (
@@ -45,12 +45,12 @@ export const FORGET_RUNS = {
 };
 
 /** An upload that raced its agent's deletion, or a deletion whose process died half-way. */
-export const LEFT_FILES = `SELECT f.org_id AS "orgId", array_agg(f.file_id) AS ids, array_agg(f.id) AS "knowledgeIds"
+export const ORPHANED_AGENT_FILES = `SELECT f.org_id AS "orgId", array_agg(f.file_id) AS ids, array_agg(f.id) AS "knowledgeIds"
   FROM knowledge_files f JOIN agents a ON a.id = f.agent_id AND a.org_id = f.org_id AND a.deleted_at < now() - interval '1 minute'
   GROUP BY f.org_id LIMIT ${BATCH}`;
 
-/** What a run that outlived its agent remembered. */
-export const LEFT_MEMORIES = `DELETE FROM agent_memories m USING agents a WHERE a.id = m.agent_id AND a.deleted_at IS NOT NULL`;
+/** Memories that were stored by a run after its agent was deleted. */
+export const DELETE_ORPHANED_MEMORIES = `DELETE FROM agent_memories m USING agents a WHERE a.id = m.agent_id AND a.deleted_at IS NOT NULL`;
 
 export const FORGET_AGENTS = `DELETE FROM agents WHERE deleted_at < now() - $1 * interval '1 day'`;
 

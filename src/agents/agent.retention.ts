@@ -7,8 +7,8 @@ import {
   FORGET_AGENTS,
   FORGET_KNOWLEDGE,
   FORGET_RUNS,
-  LEFT_FILES,
-  LEFT_MEMORIES,
+  ORPHANED_AGENT_FILES,
+  DELETE_ORPHANED_MEMORIES,
 } from './agent.queries.js';
 
 interface OwnedFiles {
@@ -16,7 +16,7 @@ interface OwnedFiles {
   ids: string[];
 }
 
-/** Forgets finished runs with their steps and files, and what deleted agents left behind. */
+/** Deletes old finished runs with their steps and files, and the remains of deleted agents. */
 export function createAgentRetention(options: RetentionOptions): Retention {
   const { database, removeFiles, retentionDays, logger } = options;
   const sql = database.system;
@@ -27,11 +27,11 @@ export function createAgentRetention(options: RetentionOptions): Retention {
       const ids = (await sql.query<{ id: string }>(EXPIRED, [retentionDays])).map(({ id }) => id);
       if (ids.length === 0) {
         await removeLeftFiles(sql, removeFiles);
-        await sql.query(LEFT_MEMORIES);
+        await sql.query(DELETE_ORPHANED_MEMORIES);
         await sql.query(FORGET_AGENTS, [retentionDays]);
         return 0;
       }
-      // Files go first: should this process die between, the next sweep finds the run again.
+      // Files are deleted first: if this process dies in between, the next sweep finds the run again.
       for (const files of await sql.query<OwnedFiles>(FILES_OF_RUNS, [ids]))
         await removeFiles(files.orgId, files.ids);
       const [row] = await sql.query<{ n: number }>(FORGET_RUNS, [ids]);
@@ -41,7 +41,7 @@ export function createAgentRetention(options: RetentionOptions): Retention {
 }
 
 async function removeLeftFiles(sql: Sql, removeFiles: RetentionOptions['removeFiles']): Promise<void> {
-  for (const left of await sql.query<OwnedFiles & { knowledgeIds: string[] }>(LEFT_FILES)) {
+  for (const left of await sql.query<OwnedFiles & { knowledgeIds: string[] }>(ORPHANED_AGENT_FILES)) {
     await removeFiles(left.orgId, left.ids);
     await sql.query(FORGET_KNOWLEDGE, [left.knowledgeIds]);
   }

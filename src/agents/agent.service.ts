@@ -1,5 +1,7 @@
 import { LockMode, raw } from '@mikro-orm/postgresql';
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
+import { badCursor, toPage } from '../collections/page.js';
+import type { PageQuery } from '../collections/page.js';
 import { firstCharacters } from '../text/characters.js';
 import type { Principal } from '../access/access.types.js';
 import { recordChange } from '../audit/index.js';
@@ -8,15 +10,22 @@ import type { Database } from '../database/database.types.js';
 import { ApiError, invalid, notFound } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import type { ModelCatalogue } from '../models/models.types.js';
-import { bindToKey, takeBound } from '../idempotency/index.js';
+import { bindToKey, takeBoundId } from '../idempotency/index.js';
 import type { KeyedCall } from '../idempotency/index.js';
 import { agentPlanOf, parseAgent, parseAgentChanges, parseDuplicate } from './agent.input.js';
-import type { AgentInput, AgentRules } from './agent.input.js';
+import type { AgentRules } from './agent.input.js';
 import { AgentEntity, toAgent } from './agent.entity.js';
 import type { AgentRow } from './agent.entity.js';
 import { LOCK_CREATIONS } from './agent.queries.js';
 import { TEMPLATE_CATEGORIES } from './agents.types.js';
-import type { Agent, AgentService, KnowledgeService, MemoryService, Page } from './agents.types.js';
+import type {
+  Agent,
+  AgentInput,
+  AgentService,
+  KnowledgeService,
+  MemoryService,
+  Page,
+} from './agents.types.js';
 import { isTemplateId } from './templates.js';
 
 export interface AgentServiceOptions {
@@ -39,17 +48,17 @@ class Agents implements AgentService {
   constructor(private readonly options: AgentServiceOptions) {}
 
   async create(call: KeyedCall, body: Record<string, unknown>): Promise<Agent> {
-    const made = takeBound(call, 'agt');
+    const made = takeBoundId(call, 'agt');
     if (made !== null) return await this.get(call.principal, made);
     return await this.insert(call, parseAgent(body, this.rules(call.principal)));
   }
 
   async list(
     principal: Principal,
-    query: { includeTemplates: boolean; templateCategory?: string; first: number; after?: string },
+    query: PageQuery & { includeTemplates: boolean; templateCategory?: string },
   ): Promise<Page<Agent>> {
     agentPlanOf(principal.plan);
-    const { includeTemplates, templateCategory, first, after } = query;
+    const { includeTemplates, templateCategory, first, after, before, backwards } = query;
     if (
       templateCategory !== undefined &&
       !(TEMPLATE_CATEGORIES as readonly string[]).includes(templateCategory)
@@ -58,19 +67,27 @@ class Agents implements AgentService {
         `template_category must be one of ${TEMPLATE_CATEGORIES.join(', ')}`,
         'template_category',
       );
-    if (after !== undefined && !/^agt_[0-9a-z]{26}$/.test(after)) throw invalid('Invalid cursor', 'cursor');
+    const bad = badCursor(query, (cursor) => /^agt_[0-9a-z]{26}$/.test(cursor));
+    if (bad !== undefined) throw invalid('Invalid cursor', bad);
     const { orgId } = principal;
     const templates = { isTemplate: true, ...(templateCategory && { templateCategory }) };
     const listed = { $or: [{ orgId }, ...(includeTemplates ? [templates] : [])] };
-    const rows = await this.options.database.tenant(orgId, (em) =>
-      em.find(
-        AgentEntity,
-        { $and: [listed, ...(after === undefined ? [] : [behind(after)])] } as FilterQuery<AgentRow>,
-        { orderBy: [{ isTemplate: 'asc' }, { id: 'desc' }], limit: first + 1 },
-      ),
+    const bounds = [
+      ...(after === undefined ? [] : [behind(after)]),
+      ...(before === undefined ? [] : [ahead(before)]),
+    ];
+    const order: [QueryOrder, QueryOrder] = backwards ? ['desc', 'asc'] : ['asc', 'desc'];
+    const { database } = this.options;
+    const rows = await database.tenant(orgId, (em) =>
+      em.find(AgentEntity, { $and: [listed, ...bounds] } as FilterQuery<AgentRow>, {
+        orderBy: [{ isTemplate: order[0] }, { id: order[1] }],
+        limit: first + 1,
+      }),
     );
-    const nodes = rows.slice(0, first).map(toAgent);
-    return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
+    return {
+      ...toPage(rows.map(toAgent), query, ({ id }) => id),
+      count: () => database.tenant(orgId, (em) => em.count(AgentEntity, listed as FilterQuery<AgentRow>)),
+    };
   }
 
   async get(principal: Principal, id: string): Promise<Agent> {
@@ -89,7 +106,7 @@ class Agents implements AgentService {
     const changes = parseAgentChanges(body, this.rules(principal));
     const { orgId } = principal;
     return await this.options.database.tenant(orgId, async (em) => {
-      // A deletion at the same moment comes before or after, not between.
+      // The lock keeps a concurrent deletion from happening between these statements.
       const agent = await find(em, { id, orgId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
       const { isPublic } = agent;
       if (Object.keys(changes).length > 0)
@@ -100,25 +117,27 @@ class Agents implements AgentService {
     });
   }
 
-  async delete(principal: Principal, id: string): Promise<void> {
+  async delete(principal: Principal, id: string): Promise<Agent> {
     agentPlanOf(principal.plan);
     const { orgId } = principal;
     // Runs stay readable by id, so the row stays, out of every list. It goes before its files: a duplicate is made of all of them, or not.
-    await this.options.database.tenant(orgId, async (em) => {
+    const deleted = await this.options.database.tenant(orgId, async (em) => {
       const agent = await find(em, { id, orgId });
       const now = { deletedAt: raw<Date>('clock_timestamp()') };
       if ((await em.nativeUpdate(AgentEntity, { id, orgId }, now)) === 0) throw agentNotFound();
       if (agent.isPublic) await recordPublicity(em, { ...agent, isPublic: false }, true);
+      return toAgent(agent);
     });
     await this.options.knowledge.forgetAgent(orgId, id);
     await this.options.memory.forgetAgent(id);
+    return deleted;
   }
 
   async duplicate(call: KeyedCall, id: string, body: Record<string, unknown>): Promise<Agent> {
     const { principal } = call;
     agentPlanOf(principal.plan);
     const name = parseDuplicate(body);
-    const made = takeBound(call, 'agt');
+    const made = takeBoundId(call, 'agt');
     if (made !== null) return await this.get(principal, made);
     const source = await this.get(principal, id);
     const input = { ...source, isPublic: false, name: name ?? copyName(source.name) };
@@ -163,7 +182,7 @@ class Agents implements AgentService {
   }
 }
 
-/** What a new agent takes of what its caller, or the agent that it is a copy of, says; it is nobody else's to see at first. */
+/** The new agent's fields, from its caller or from the agent that is duplicated. A new agent is private. */
 function ownFields(input: AgentInput) {
   const { name, description, icon, systemPrompt, model, tools } = input;
   const { temperature, maxTokens, maxIterations, memoryEnabled } = input;
@@ -178,6 +197,15 @@ function behind(cursor: string): object {
   return { $or: [{ isTemplate: true }, older] };
 }
 
+/** The same of what the list has before it. */
+function ahead(cursor: string): object {
+  const newer = { id: { $gt: cursor } };
+  if (isTemplateId(cursor)) return { $or: [{ isTemplate: false }, newer] };
+  return { isTemplate: false, ...newer };
+}
+
+type QueryOrder = 'asc' | 'desc';
+
 /** @throws ApiError not_found */
 async function find(
   em: EntityManager,
@@ -189,7 +217,7 @@ async function find(
   return agent;
 }
 
-/** Whether an agent is public is a matter of the audit log. */
+/** The audit log records when an agent becomes public or private. */
 async function recordPublicity(
   em: EntityManager,
   { id, orgId, name, isPublic }: Pick<AgentRow, 'id' | 'orgId' | 'name' | 'isPublic'>,
@@ -206,7 +234,7 @@ async function requireRoom(em: EntityManager, { orgId, plan }: Principal): Promi
     throw new ApiError('quota_exceeded', 'Agent limit reached');
 }
 
-/** Holds the organisation's own agent as it is until the transaction ends. @throws ApiError not_found where it was deleted meanwhile */
+/** Locks the organisation's own agent until the transaction ends. @throws ApiError not_found where it was deleted meanwhile */
 async function requireUndeleted(em: EntityManager, where: { orgId: string; id: string }): Promise<void> {
   const options = { lockMode: LockMode.PESSIMISTIC_READ, filters: { kept: false } };
   const agent = await em.findOne(AgentEntity, where, options);

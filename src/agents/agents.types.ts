@@ -1,4 +1,5 @@
 import type { Principal } from '../access/access.types.js';
+import type { Page, PageQuery } from '../collections/page.js';
 import type { Sql } from '../database/database.types.js';
 import type { FileSource } from '../files/files.types.js';
 import type { KeyedCall } from '../idempotency/idempotency.types.js';
@@ -14,10 +15,8 @@ export const TEMPLATE_CATEGORIES = [
 ] as const;
 export type TemplateCategory = (typeof TEMPLATE_CATEGORIES)[number];
 
-/** Contract 2.11. Templates have no organisation. */
-export interface Agent {
-  id: string;
-  orgId: string | null;
+/** What an agent's owner may set (contract 4.8). */
+export interface AgentInput {
   name: string;
   description: string;
   icon: string;
@@ -28,9 +27,15 @@ export interface Agent {
   maxTokens: number;
   maxIterations: number;
   memoryEnabled: boolean;
+  isPublic: boolean;
+}
+
+/** Contract 2.11. Templates have no organisation. */
+export interface Agent extends AgentInput {
+  id: string;
+  orgId: string | null;
   isTemplate: boolean;
   templateCategory: TemplateCategory | null;
-  isPublic: boolean;
   runCount: number;
   createdAt: Date;
   updatedAt: Date;
@@ -47,6 +52,10 @@ export interface RunStep {
   toolName: string | null;
   toolInput: Record<string, unknown> | null;
   toolOutput: Record<string, unknown> | null;
+  createdAt: Date;
+  /** Tokens and credits of the run, up to and with this step. */
+  runTokens: number;
+  runCredits: number;
 }
 
 /** Contract 2.12. */
@@ -76,6 +85,7 @@ export interface RunEvent {
   type: 'start' | 'step' | 'done' | 'error';
   /** The payload of 6.2 in its own spelling, without `type`. */
   data: Record<string, unknown>;
+  createdAt: Date;
   /** The run as of this event. */
   run: AgentRun;
 }
@@ -83,7 +93,7 @@ export interface RunEvent {
 /** Live events of runs for the subscribers of one process; the database's events are the truth. */
 export interface RunEvents {
   /**
-   * Without `after` the first event is the last one there is; with it exactly the following ones. Ends after `done` or `error`.
+   * Without `after` the first event is the latest stored one; with it, exactly the following ones. Ends after `done` or `error`.
    * @throws ApiError not_found `Run not found`; invalid_request for an `after` that is beyond the last event
    */
   steps(query: {
@@ -92,32 +102,40 @@ export interface RunEvents {
     runId: string;
     after?: number;
   }): Promise<AsyncIterableIterator<RunEvent>>;
+  /**
+   * All runs' events of an organisation, or those of one run or agent (null: of none): from now on, or from the cursor of an earlier item.
+   * @throws ApiError invalid_request for an invalid cursor
+   */
+  updates(query: {
+    orgId: string;
+    agentId?: string | null;
+    runId?: string | null;
+    after?: string;
+  }): Promise<AsyncIterableIterator<RunEvent & { cursor: string }>>;
 }
 
-/** How far a run is, whoever it belongs to. */
+/** The position of a run, of any organisation. */
 export interface RunPosition {
   id: string;
   sequence: number;
 }
 
-export interface Page<Node> {
-  nodes: Node[];
-  nextCursor: string | null;
-}
+export type { Page };
 
 export interface AgentService {
   /** @throws ApiError plan_required `AI Agents are not available`, quota_exceeded `Agent limit reached`, invalid_request … */
   create(call: KeyedCall, body: Record<string, unknown>): Promise<Agent>;
   list(
     principal: Principal,
-    query: { includeTemplates: boolean; templateCategory?: string; first: number; after?: string },
+    query: PageQuery & { includeTemplates: boolean; templateCategory?: string },
   ): Promise<Page<Agent>>;
   /** The organisation's own, a template, or a public one. @throws ApiError not_found `Agent not found` */
   get(principal: Principal, id: string): Promise<Agent>;
   /** Reads many at once; ids that {@link get} would not find are left out. */
   getMany(principal: Principal, ids: string[]): Promise<Agent[]>;
   update(principal: Principal, id: string, body: Record<string, unknown>): Promise<Agent>;
-  delete(principal: Principal, id: string): Promise<void>;
+  /** Answers the agent as it was. */
+  delete(principal: Principal, id: string): Promise<Agent>;
   duplicate(call: KeyedCall, id: string, body: Record<string, unknown>): Promise<Agent>;
 }
 
@@ -127,7 +145,7 @@ export interface AgentRunService {
   list(
     principal: Principal,
     agentId: string,
-    query: { status?: RunStatus; first: number; after?: string },
+    query: PageQuery & { status?: RunStatus; sessionId?: string },
   ): Promise<Page<AgentRun>>;
   /** @throws ApiError not_found `Run not found`; its steps by `steps` */
   get(principal: Principal, agentId: string | null, runId: string): Promise<AgentRun>;
@@ -168,7 +186,7 @@ export interface Passage {
 }
 
 /** A document that a run was given or fetched. */
-export interface GivenDocument {
+export interface SourceDocument {
   orgId: string;
   bytes: Buffer;
   filename: string;
@@ -195,28 +213,32 @@ export interface KnowledgeService {
   upload(
     call: KeyedCall,
     agentId: string,
-    file: { filename: string; open(): FileSource },
+    file: { filename: string; open(): FileSource | Promise<FileSource> },
   ): Promise<KnowledgeFile>;
-  list(principal: Principal, agentId: string): Promise<KnowledgeFile[]>;
+  /** An agent's files, newest first. @throws ApiError invalid_request for a cursor that is none */
+  page(principal: Principal, agentId: string, query: PageQuery): Promise<Page<KnowledgeFile>>;
   get(principal: Principal, agentId: string, fileId: string): Promise<KnowledgeFile>;
-  delete(principal: Principal, agentId: string, fileId: string): Promise<void>;
-  /** All files of an agent that is deleted; one that somebody else deletes meanwhile is gone all the same. */
+  /** Those of these ids that the organisation has, whatever their agents. */
+  getMany(principal: Principal, ids: readonly string[]): Promise<KnowledgeFile[]>;
+  /** Answers the file as it was. */
+  delete(principal: Principal, agentId: string, fileId: string): Promise<KnowledgeFile>;
+  /** Deletes all files of a deleted agent. A file that another call deletes meanwhile is no failure. */
   forgetAgent(orgId: string, agentId: string): Promise<void>;
   /**
-   * Bytes of the organisation's files of an agent, copied for a duplicate: either may delete its own. Who does not attach them forgets them.
+   * Bytes of the organisation's files of an agent, copied for a duplicate, so that each agent may delete its own. A caller that does not attach the copies must delete them.
    * @throws quota_exceeded `Storage limit reached`
    */
   copyBytes(principal: Principal, agentId: string): Promise<CopiedFile[]>;
   forgetCopies(orgId: string, copies: CopiedFile[]): Promise<void>;
-  /** In the transaction that makes the duplicate: its files, with the passages of those that were read, as far as they are few. */
+  /** In the transaction that makes the duplicate: adds its files. Passages are copied too, if there are few. */
   attach(sql: Sql, to: { orgId: string; agentId: string }, copies: CopiedFile[]): Promise<void>;
-  /** Hybrid retrieval: full text and vectors, fused. `agentOrgId`: whose files they are (a public agent's owner). */
+  /** Hybrid retrieval: full text and vectors, fused. `agentOrgId`: the organisation that owns the files (a public agent's owner). */
   search(input: { agentId: string; agentOrgId: string; query: string; limit: number }): Promise<Passage[]>;
   /**
    * The beginning of the text of a document given with a run (attachments) or fetched, within the same limits.
    * @throws ApiError invalid_request; unavailable while too many are read
    */
-  extract(document: GivenDocument, maxCharacters: number): Promise<ExtractedText>;
+  extract(document: SourceDocument, maxCharacters: number): Promise<ExtractedText>;
 }
 
 export interface Memory {
@@ -229,7 +251,7 @@ export interface Memory {
 }
 
 export interface MemoryService {
-  /** Forgets all that anybody told an agent that is being deleted. */
+  /** Deletes all memories of an agent that is being deleted. */
   forgetAgent(agentId: string): Promise<void>;
   /** Keeps what the user told (facts, preferences) in one run's input. */
   remember(input: {
@@ -239,7 +261,7 @@ export interface MemoryService {
     runId: string;
     text: string;
   }): Promise<void>;
-  /** What fits the input best, newest first among equals. */
+  /** The memories that match the input best; equal ones newest first. */
   recall(input: {
     orgId: string;
     agentId: string;
@@ -247,10 +269,9 @@ export interface MemoryService {
     query: string;
     limit: number;
   }): Promise<Memory[]>;
-  list(
-    principal: Principal,
-    agentId: string,
-    query: { endUser?: string; first: number; after?: string },
-  ): Promise<Page<Memory>>;
-  delete(principal: Principal, id: string): Promise<void>;
+  list(principal: Principal, agentId: string, query: PageQuery & { endUser?: string }): Promise<Page<Memory>>;
+  /** Those of these ids that the organisation has, whatever their agents. */
+  getMany(principal: Principal, ids: readonly string[]): Promise<Memory[]>;
+  /** Answers the memory as it was. */
+  delete(principal: Principal, id: string): Promise<Memory>;
 }

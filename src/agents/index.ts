@@ -4,6 +4,7 @@ export type * from './agents.types.js';
 export { TEMPLATE_CATEGORIES } from './agents.types.js';
 export { createModelCaller } from './model/model-caller.js';
 export type { ModelCaller } from './model/model-caller.js';
+export { createRunEventReader } from './runs/run.reader.js';
 export { createRunService } from './runs/run.service.js';
 export type { RunObserver } from './runs/run.types.js';
 export { createRunWorker } from './runs/run.worker.js';

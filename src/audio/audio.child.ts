@@ -4,18 +4,20 @@ import type { AudioTask } from './audio.types.js';
 import { decodeMono } from './decode/decode.js';
 import { measure } from './decode/measure.js';
 import { probe } from './decode/probe.js';
+import { withTrueSizes } from './decode/true-file.js';
 import { encodeSpeech } from './encode/encode.js';
 
 /** Longest upstream speech that is converted. */
 const MAX_CONVERTED_SECONDS = 3600;
 
 answerTasks<AudioTask>(async (task) => {
-  const probed = await probe(task.bytes);
+  const bytes = withTrueSizes(task.bytes);
+  const probed = await probe(bytes);
   if (task.kind === 'probe') {
     const { contentType, sampleRate, channels } = probed;
-    return { contentType, sampleRate, channels, ...(await measure(task.bytes, probed)) };
+    return { contentType, sampleRate, channels, ...(await measure(bytes, probed)) };
   }
-  const samples = await decodeMono(task.bytes, probed, MAX_CONVERTED_SECONDS);
+  const samples = await decodeMono(bytes, probed, MAX_CONVERTED_SECONDS);
   return {
     bytes: await encodeSpeech(samples, task.format, null),
     durationSeconds: samples.pcm.length / samples.sampleRate,

@@ -1,4 +1,4 @@
 export { createAudio } from './audio.js';
 export { UnreadableAudioError } from './audio.types.js';
 export type * from './audio.types.js';
-export { withTrueSizes } from './decode/true-wave.js';
+export { withTrueSizes } from './decode/true-file.js';

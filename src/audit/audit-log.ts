@@ -1,3 +1,4 @@
+import { badCursor, toPage, newestFirst } from '../collections/page.js';
 import { invalid } from '../contract/errors.js';
 import type { Database } from '../database/index.js';
 import { AuditEntity, toAuditEntry } from './audit.entity.js';
@@ -35,17 +36,23 @@ function conditionOf({ since, until, actors, actions, subjects }: AuditFilter): 
 /** @see AuditLog */
 export function createAuditLog({ database }: { database: Database }): AuditLog {
   return {
-    async list(orgId, { filter, first, after }) {
+    getMany: (orgId, ids) =>
+      database.tenant(orgId, async (em) =>
+        (await em.find(AuditEntity, { orgId, id: { $in: [...ids] } })).map(toAuditEntry),
+      ),
+    async list(orgId, { filter, ...page }) {
       check(filter);
-      if (after !== undefined && !/^aud_[0-9a-z]{26}$/.test(after)) throw invalid('Invalid cursor', 'cursor');
-      const where = {
-        $and: [{ orgId }, ...conditionOf(filter), ...(after === undefined ? [] : [{ id: { $lt: after } }])],
-      };
+      const bad = badCursor(page, (cursor) => /^aud_[0-9a-z]{26}$/.test(cursor));
+      if (bad !== undefined) throw invalid('Invalid cursor', bad);
+      const listed = [{ orgId }, ...conditionOf(filter)];
+      const { parts, options } = newestFirst(page);
       const rows = await database.tenant(orgId, (em) =>
-        em.find(AuditEntity, where, { orderBy: { id: 'desc' }, limit: first + 1 }),
+        em.find(AuditEntity, { $and: [...listed, ...parts] }, options),
       );
-      const nodes = rows.slice(0, first).map(toAuditEntry);
-      return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
+      return {
+        ...toPage(rows.map(toAuditEntry), page, ({ id }) => id),
+        count: () => database.tenant(orgId, (em) => em.count(AuditEntity, { $and: listed })),
+      };
     },
   };
 }

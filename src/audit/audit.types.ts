@@ -1,3 +1,5 @@
+import type { Page, PageQuery } from '../collections/page.js';
+
 /** What is recorded in the audit log (beyond 13.9): one word for each kind of change. */
 export const AUDIT_ACTIONS = [
   'organization_created',
@@ -31,23 +33,25 @@ export const AUDIT_ACTIONS = [
   'database_migrated',
   'topics_created',
   'usage_rebuilt',
+  'operator_added',
+  'operator_removed',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 export const ACTOR_KINDS = ['person', 'key', 'operator', 'system'] as const;
 export type ActorKind = (typeof ACTOR_KINDS)[number];
 
-/** Who changes something: a person who is signed in, an API key, the operator at the command line, or Penstock itself. */
+/** Who changes something: a person who is signed in, an API key, an operator (at the command line, or signed in), or Penstock itself. */
 export interface Actor {
   kind: ActorKind;
-  /** Of the person or the key. */
+  /** Of the person or the key; null: the command line. */
   id: string | null;
   /** The key's name, or the person's email address; null of a person: it is looked up. */
   name: string | null;
 }
 
 /** Who changes something, and from which address: a client's as TRUST_PROXY has it, or `cli`. */
-export interface Acting {
+export interface ActorContext {
   actor: Actor;
   address: string | null;
 }
@@ -67,7 +71,7 @@ export interface AuditChange {
   after?: AuditFields;
   /** Hides what is secret of the fields that differ; they are compared as they are. */
   mask?(fields: AuditFields): AuditFields;
-  /** Where the work itself finds out who acts. Default: who {@link Acting} names. */
+  /** Where the work itself finds out who acts. Default: who {@link ActorContext} names. */
   actor?: Actor;
 }
 
@@ -96,8 +100,7 @@ export interface AuditFilter {
 
 export interface AuditLog {
   /** Newest first. @throws ApiError invalid_request for a cursor that is none, too long a list, or until before since */
-  list(
-    orgId: string,
-    page: { filter: AuditFilter; first: number; after?: string },
-  ): Promise<{ nodes: AuditEntry[]; nextCursor: string | null }>;
+  list(orgId: string, page: PageQuery & { filter: AuditFilter }): Promise<Page<AuditEntry>>;
+  /** Those of these ids that the organisation has. */
+  getMany(orgId: string, ids: readonly string[]): Promise<AuditEntry[]>;
 }

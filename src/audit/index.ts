@@ -1,9 +1,9 @@
-export { actAs, currentlyActing, OPERATOR } from './acting.js';
+export { actAs, currentActor, OPERATOR } from './actor-context.js';
 export { auditEntities } from './audit.entity.js';
 export { createAuditLog } from './audit-log.js';
 export { ACTOR_KINDS, AUDIT_ACTIONS } from './audit.types.js';
 export type {
-  Acting,
+  ActorContext,
   Actor,
   ActorKind,
   AuditAction,

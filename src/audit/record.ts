@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../contract/ids.js';
 import { sqlOf } from '../database/index.js';
 import type { Sql } from '../database/index.js';
-import { currentlyActing } from './acting.js';
+import { currentActor } from './actor-context.js';
 import { INSERT_AUDIT } from './audit.queries.js';
 import type { AuditChange, AuditFields } from './audit.types.js';
 
@@ -20,7 +20,7 @@ function differing(fields: AuditFields, others: AuditFields): AuditFields {
  */
 export async function recordChange(transaction: EntityManager | Sql, change: AuditChange): Promise<void> {
   const { orgId, action, subject, before, after, mask = (fields) => fields } = change;
-  const acting = currentlyActing();
+  const acting = currentActor();
   const { kind, id, name } = change.actor ?? acting.actor;
   const [was, is] =
     before === undefined || after === undefined

@@ -2,6 +2,7 @@ import {
   createAgentService,
   createAgentWork,
   createModelCaller,
+  createRunEventReader,
   createRunService,
   createTools,
   installTemplates,
@@ -13,7 +14,7 @@ import type { Egress } from '../egress/index.js';
 import type { InputFetcher } from '../files/index.js';
 import type { Search } from '../search/index.js';
 import type { Services } from '../services.js';
-import { createRunHub, type RunHub } from '../../subscriptions/index.js';
+import { createRunHub, type RunHub, type RunHubDependencies } from '../../subscriptions/index.js';
 import type { Closers } from './closers.js';
 import type { Foundation } from './foundation.js';
 
@@ -29,14 +30,14 @@ interface AgentsOptions {
 
 /** Agents for the faces, and what a worker needs to execute their runs. */
 export interface Agents {
-  services: Pick<Services, 'agents' | 'agentRuns' | 'runEvents'>;
+  services: Pick<Services, 'agents' | 'agentRuns' | 'agentTools' | 'runEvents'>;
   hub: RunHub;
   execution: RunWorkerOptions;
 }
 
 export async function openAgents(options: AgentsOptions): Promise<Agents> {
   const { foundation, closers, inputs, search, egress, knowledge, memory } = options;
-  const { database, models, metering, authenticator, logger, bus } = foundation;
+  const { database, models, metering, authenticator, logger } = foundation;
   const files = foundation.files.service;
   await installTemplates(database, models);
   const { tokenizer, providers } = foundation;
@@ -72,11 +73,10 @@ export async function openAgents(options: AgentsOptions): Promise<Agents> {
     logger,
     knownTools,
   });
-  const sign = files.sign.bind(files);
-  const hub = await createRunHub({ runs: agentRuns, hints: database.hints, bus, sign, logger });
+  const hub = await openHub(foundation, agentRuns);
   closers.add('the hub of runs', () => hub.close());
   return {
-    services: { agents, agentRuns, runEvents: hub },
+    services: { agents, agentRuns, agentTools: toolbox, runEvents: hub },
     hub,
     execution: {
       database,
@@ -91,4 +91,13 @@ export async function openAgents(options: AgentsOptions): Promise<Agents> {
       logger,
     },
   };
+}
+
+function openHub(
+  { database, bus, logger, files }: Foundation,
+  runs: RunHubDependencies['runs'],
+): Promise<RunHub> {
+  const { hints } = database;
+  const sign = files.service.sign.bind(files.service);
+  return createRunHub({ runs, all: createRunEventReader(database), hints, bus, sign, logger });
 }

@@ -5,16 +5,13 @@ import { WEBHOOK_EVENT_TYPES } from '../webhooks/index.js';
 import { stringify } from 'yaml';
 import { contractFace, conventionsFace, printApi } from '../../rest-compat/index.js';
 import {
-  asyncApiDocument,
   buildPenstockSchema,
   printPenstockSchema,
   SCOPE_MEANINGS,
+  webhookExamples,
 } from '../../schema/index.js';
+import { asyncApiOf } from './async-api.js';
 import { subscriptionResolvers } from './subscription-resolvers.js';
-
-interface OpenApi {
-  components: { schemas: { Job: Record<string, unknown> } };
-}
 
 /** Words of the contract that the dashboard shows and that are not in the schema's types. */
 function dashboardWords(): Record<string, unknown> {
@@ -23,6 +20,7 @@ function dashboardWords(): Record<string, unknown> {
   return {
     AGENT_TOOLS,
     WEBHOOK_EVENTS: WEBHOOK_EVENT_TYPES,
+    EVENT_EXAMPLES: webhookExamples(),
     JOB_TOOLS: TOOLS,
     MODEL_TYPES,
     TIERS,
@@ -46,13 +44,12 @@ export function renderContracts(): Promise<Record<string, string>> {
   const options = { resolvers: subscriptionResolvers };
   const schema = buildPenstockSchema(options);
   const openapi = printApi(schema, contractFace);
-  const { Job } = (JSON.parse(openapi) as OpenApi).components.schemas;
   return Promise.resolve({
     'dashboard/data/words.generated.ts': wordsModule(dashboardWords()),
     'schema/schema.graphql': printPenstockSchema(options),
     'schema/openapi.json': openapi,
     'schema/openapi-v1.json': printApi(schema, conventionsFace),
-    'schema/asyncapi.yaml': stringify(asyncApiDocument(Job), {
+    'schema/asyncapi.yaml': stringify(asyncApiOf(openapi), {
       lineWidth: 140,
       aliasDuplicateObjects: false,
     }),

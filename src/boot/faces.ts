@@ -4,7 +4,7 @@ import {
   buildPenstockSchema,
   createDocuments,
   createGraphqlHandler,
-  enterEarly,
+  guardBeforeBody,
   guardOf,
   presentError,
   returnKeySlot,
@@ -39,6 +39,7 @@ import {
   type BrowserSessions,
   type SignInHandler,
 } from '../sign-in/index.js';
+import { asyncApiOf } from './async-api.js';
 import type { Closers } from './closers.js';
 import type { Foundation } from './foundation.js';
 import type { Cors } from './http/cors.js';
@@ -95,7 +96,11 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const stream = createOperationStream(streaming);
   const graphql = await createGraphqlHandler({ schema, documents, services, edge, logger, stream });
   closers.add('GraphQL', () => graphql.close());
-  const rest = openRest(options, { schema, edge, contextOf });
+  const openapi = Object.fromEntries(
+    FACES.map((face) => [face.path, printApi(schema, face, knownUrl(options.foundation.config))]),
+  );
+  const asyncApi = `${JSON.stringify(asyncApiOf(openapi[contractFace.path] ?? ''), null, 2)}\n`;
+  const rest = openRest(options, { schema, edge, contextOf, openapi });
   const ws = openWebSocket({ ...options, ...identification, budget, engine, shared });
   return {
     api: {
@@ -103,6 +108,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       graphql: (request, response) => graphql.handle(request, response),
       graphqlSse: sse,
       sdl: createDocument(Buffer.from(sdlOf(schema)), SDL_HEADERS),
+      asyncApi: createDocument(Buffer.from(asyncApi), JSON_HEADERS),
       signIn: openSignIn(options, identification),
       addressRate: (request) => edge.addressRate(request),
     },
@@ -111,17 +117,20 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
 }
 
 const SDL_HEADERS = { 'content-type': 'text/plain; charset=utf-8' };
+const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' };
 
 interface RestParts {
   schema: GraphQLSchema;
   edge: HttpEdge;
   contextOf(call: CallContext): GraphqlContext;
+  /** The text of each face's description, by its path. */
+  openapi: Record<string, string>;
 }
 
 const FACES = [contractFace, conventionsFace];
 
 /** /api/v1 and /v1. */
-function openRest({ foundation, services }: FaceOptions, { schema, edge, contextOf }: RestParts) {
+function openRest({ foundation, services }: FaceOptions, { schema, edge, contextOf, openapi }: RestParts) {
   const { config } = foundation;
   return createRestTables(
     {
@@ -130,7 +139,7 @@ function openRest({ foundation, services }: FaceOptions, { schema, edge, context
       context: (call, extra) => ({ ...contextOf(call), ...extra }),
       knowledgeLimit: ({ principal }) => knowledgeLimit(principal.plan),
       spoolFolder: foundation.files.spoolFolder,
-      guard: (field, context) => enterEarly(guardOf(field), context as GraphqlContext),
+      guard: (field, context) => guardBeforeBody(guardOf(field), context as GraphqlContext),
       takeSlots: (field, request) => takeFieldSlots(services, request, guardOf(field)),
       write: {
         createChatCompletion: (call, body) => services.chat.complete(call, body),
@@ -148,7 +157,7 @@ function openRest({ foundation, services }: FaceOptions, { schema, edge, context
       onRoute(request, pattern) {
         observed(request).pattern = pattern;
       },
-      openapi: Object.fromEntries(FACES.map((face) => [face.path, printApi(schema, face, knownUrl(config))])),
+      openapi,
       fullModelId: (name) => services.models.fullId(name),
       publicUrl: withoutEnding(config.http.publicUrl, '/'),
     },
@@ -256,9 +265,9 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     authorizationOf: upgradeCredential,
     addressRate: (request) => addressLimit.state(clientAddress(request)),
     awaitKey: (request, stream, drop) =>
-      options.unauthenticatedConnections.enter(stream, { address: clientAddress(request), drop }),
+      options.unauthenticatedConnections.add(stream, { address: clientAddress(request), drop }),
     keyShown: (stream) => options.unauthenticatedConnections.leave(stream),
-    refusedAddress: (request) => addressLimit.take(clientAddress(request)).admitted,
+    refusedAddress: (address) => addressLimit.take(address).admitted,
     sessionOf: (request) =>
       request.headers.origin !== undefined && sessions.trusts(request) ? sessions.token(request) : undefined,
     // A page of another origin may connect with an API key; its browser's cookie is ignored.

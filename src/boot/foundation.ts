@@ -146,7 +146,7 @@ function openAccess(opening: Opening & { database: Database; plans: LivePlanCata
   const refresh = authenticator.refresh.bind(authenticator);
   const { role } = config;
   const observers = { onBatch: metrics.admissionBatch, onAdmission: metrics.admission };
-  const eventsHeard = config.kafka !== null;
+  const hasEventConsumers = config.kafka !== null;
   const core = createMetering({
     database,
     plans,
@@ -155,7 +155,7 @@ function openAccess(opening: Opening & { database: Database; plans: LivePlanCata
     role,
     refresh,
     ...observers,
-    eventsHeard,
+    hasEventConsumers,
   });
   core.start();
   closers.add('metering', () => core.close());

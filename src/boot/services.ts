@@ -2,16 +2,21 @@ import {
   createClientTokenService,
   createKeyService,
   createMemberService,
+  createOperatorRegistry,
   createOrganizationService,
   createPeopleService,
   createTeamService,
   createTrustedDocuments,
 } from '../access/index.js';
+import { createDeadLetterStore } from '../events/index.js';
+import type { OrganizationService } from '../access/index.js';
+import { createOperatorService, createProviderHealth } from '../operator/index.js';
+import type { OperatorService } from '../operator/index.js';
 import { createAuditLog } from '../audit/index.js';
 import type { Egress } from '../egress/index.js';
 import { createInputFetcher, createStorage } from '../files/index.js';
 import {
-  createCarriedSeal,
+  createMetadataSeal,
   createChatEngine,
   createChatService,
   createEmbeddingService,
@@ -24,13 +29,7 @@ import {
   createResponseStore,
   jobHandlersOf,
 } from '../generation/index.js';
-import {
-  createJobClock,
-  createJobLookup,
-  createJobService,
-  createMovingJobs,
-  type JobHandler,
-} from '../jobs/index.js';
+import { createJobEventReader, createJobLookup, createJobService, type JobHandler } from '../jobs/index.js';
 import { createUsage, createUsageStreamSource } from '../usage/index.js';
 import { createBudgetService, createStreamLimits } from '../metering/index.js';
 import { createSearch } from '../search/index.js';
@@ -77,9 +76,9 @@ export async function compose(
   const agents = await openAgents({ ...reach, knowledge, memory: memories });
   const secrets = secretBoxOf(foundation);
   const engine = createChatEngine({ ...shared, search, documents: knowledge });
-  const seal = createCarriedSeal(signingOf(foundation));
+  const seal = createMetadataSeal(signingOf(foundation));
   const store = createResponseStore({ database, storage });
-  const responses = createResponseService({ database, engine, store, seal });
+  const responses = createResponseService({ database, engine, store, seal, isHeard: config.kafka !== null });
   const responseHub = await createResponseHub({ responses, hints: database.hints, bus, logger });
   closers.add('the hub of responses', () => responseHub.close());
   const usageHub = openUsageHub(foundation, closers);
@@ -100,6 +99,7 @@ export async function compose(
     budgets: createBudgetService({ database }),
     streams: createStreamLimits(),
     files,
+    uploads: foundation.files.uploads,
     storage,
     models,
     jobs,
@@ -127,16 +127,34 @@ function openUsageHub({ database, metering, logger }: Foundation, closers: Close
 }
 
 /** Organisations, their keys and their people, and who changed what of them. */
-function accessServices({ config, database, plans }: Foundation) {
+function accessServices(foundation: Foundation) {
+  const { config, database, plans } = foundation;
+  const organizations = createOrganizationService({ database, plans });
   return {
     audit: createAuditLog({ database }),
-    organizations: createOrganizationService({ database, plans }),
+    organizations,
+    operator: operatorService(foundation, organizations),
     keys: createKeyService({ database }),
     clientTokens: createClientTokenService({ database }),
     trustedDocuments: createTrustedDocuments({ database, mode: config.http.trustedDocuments }),
     team: createTeamService({ database, members: createMemberService({ database }) }),
     people: createPeopleService({ database }),
   };
+}
+
+/** What operators see and change. */
+function operatorService(foundation: Foundation, organizations: OrganizationService): OperatorService {
+  const { config, database, plans, metering, models, logger } = foundation;
+  const providers = { file: config.providersFile, env: config.variables };
+  return createOperatorService({
+    database,
+    plans,
+    organizations,
+    metering,
+    deadLetters: createDeadLetterStore({ database, kafka: config.kafka, logger }),
+    operatorRegistry: createOperatorRegistry({ database }),
+    providers: createProviderHealth({ providers, models, usage: createUsage({ database }) }),
+  });
 }
 
 /** Services that connect to other hosts. */
@@ -150,8 +168,8 @@ async function openJobs({ database, bus, files, logger }: Foundation, closers: C
   const jobs = createJobService({ database, files: files.service, logger });
   closers.add('the job service', () => jobs.close());
   const { hints } = database;
-  const positions = { positions: createJobLookup(database), moving: createMovingJobs(database) };
-  const hub = await createJobHub({ jobs, hints, bus, ...positions, now: createJobClock(database), logger });
+  const reads = { positions: createJobLookup(database), all: createJobEventReader(database) };
+  const hub = await createJobHub({ jobs, hints, bus, ...reads, logger });
   closers.add('the subscription hub', () => hub.close());
   return { jobs, hub };
 }

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createAgentRetention, createKnowledgeWorker, createRunWorker } from '../agents/index.js';
-import { createDemo } from '../access/index.js';
+import { createDemo, type Principal } from '../access/index.js';
 import type { Config } from '../config/index.js';
 import { writeFault } from '../http/index.js';
-import { createResponseRetention } from '../generation/index.js';
+import { createResponseRetention, isCallable } from '../generation/index.js';
 import { createJobRetention, createJobWorker, createRetention } from '../jobs/index.js';
-import { forgetCounters, turnLedger } from '../metering/index.js';
+import { forgetCounters, rotateLedgerPartitions } from '../metering/index.js';
+import type { Model } from '../models/models.types.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { Services } from '../services.js';
 import { createFolding } from '../usage/index.js';
@@ -18,7 +19,7 @@ import { takeAccessToken } from './http/access-token.js';
 import { createAccessLog } from './http/access-log.js';
 import { createCors } from './http/cors.js';
 import { createHealth } from './http/health.js';
-import type { Addressed } from './http/client-address.js';
+import type { AddressSource } from './http/client-address.js';
 import { listen, type HttpServer, type Upgrade } from './http/http-server.js';
 import { createRouter } from './http/router.js';
 import { observeDeliveries, observeHandlers, observeHttp, observeRuns } from './telemetry/index.js';
@@ -127,12 +128,24 @@ function startRetentions({ config, logger, database, files }: Foundation, closer
   }
   for (const [what, forgetSome] of [
     ['counters of budgets', () => forgetCounters(database)],
-    ['months of the ledger', () => turnLedger(database, { keep: config.ledgerRetentionMonths, logger })],
+    [
+      'months of the ledger',
+      () => rotateLedgerPartitions(database, { keep: config.ledgerRetentionMonths, logger }),
+    ],
   ] as const) {
     const retention = createRetention({ what, forgetSome, logger });
     retention.start();
     closers.add(`the retention of ${what}`, () => retention.close());
   }
+}
+
+/** Whether a job's key may use a fallback. A job goes on without the key that asked for it: then nothing else stands in for its model. */
+function fallbacksOf(authenticator: Foundation['authenticator']) {
+  return (keyId: string, model: Model): Promise<boolean> =>
+    authenticator.refresh({ keyId } as Principal).then(
+      (caller) => isCallable(caller, model),
+      () => false,
+    );
 }
 
 /** Starts a worker's tasks. The returned function stops the running jobs; the closers stop the rest. */
@@ -160,12 +173,14 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   });
   deliveries.start();
   closers.add('the webhook deliveries', () => deliveries.close());
+  const { authenticator } = foundation;
   const worker = createJobWorker({
     database,
     handlers,
     files: files.service,
     concurrency: config.jobs.concurrency,
     logger,
+    mayUseFallback: fallbacksOf(authenticator),
   });
   worker.start();
   const runs = createRunWorker({
@@ -173,7 +188,6 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
     ...(tracer && { observe: observeRuns(tracer) }),
   });
   runs.start();
-  const { authenticator } = foundation;
   const responses = composition.services.responses.worker({
     refresh: (principal) => authenticator.refresh(principal),
   });
@@ -226,7 +240,7 @@ async function serve(serving: Serving): Promise<Faces | null> {
     trustProxy: config.http.trustProxy,
     api: faces?.api ?? null,
   });
-  const rateOf = (caller: Addressed): RateState | null => faces?.api.addressRate(caller) ?? null;
+  const rateOf = (caller: AddressSource): RateState | null => faces?.api.addressRate(caller) ?? null;
   const upgrade: Upgrade = (request, socket, head) => {
     takeAccessToken(request);
     if (faces && !draining.aborted) return faces.ws.handleUpgrade(request, socket, head);

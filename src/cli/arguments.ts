@@ -64,7 +64,7 @@ export function parseTime(text: string): Date {
 }
 
 /** An id as `dead-letters list` shows it. */
-export function parseLetterId(text: string): string {
+export function parseDeadLetterId(text: string): string {
   if (!/^(?:table:\d{1,18}|topic:\d{1,9}:\d{1,18})$/.test(text))
     throw new InvalidArgumentError('must be an id that `dead-letters list` shows');
   return text;

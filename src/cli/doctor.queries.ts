@@ -1,2 +1,2 @@
 /** Asks PostgreSQL about itself. */
-export const LOOK = `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM organizations) AS organizations`;
+export const SERVER_INFO = `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM organizations) AS organizations`;

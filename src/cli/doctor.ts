@@ -8,10 +8,9 @@ import type { Database } from '../database/index.js';
 import { createKafkaClient, disconnect } from '../events/index.js';
 import { openFiles } from '../files/index.js';
 import { createModelCatalogue } from '../models/index.js';
-import { probeUpstream, createProviderRegistry, readProvidersFile } from '../providers/index.js';
-import type { UpstreamSettings } from '../providers/index.js';
+import { createProviderRegistry, reachUpstream, readProvidersFile } from '../providers/index.js';
 import { createCliLogger } from './session.js';
-import { LOOK } from './doctor.queries.js';
+import { SERVER_INFO } from './doctor.queries.js';
 
 /** What was looked at, and what was found. */
 export interface Check {
@@ -26,8 +25,6 @@ export interface Report {
   checks: Check[];
 }
 
-const ANSWER_MS = 5000;
-
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 async function check(name: string, look: () => Promise<string>): Promise<Check> {
@@ -39,7 +36,7 @@ async function check(name: string, look: () => Promise<string>): Promise<Check> 
 }
 
 async function lookAtDatabase(database: Database): Promise<string> {
-  const rows = await database.system.query<{ version: string; organizations: number }>(LOOK);
+  const rows = await database.system.query<{ version: string; organizations: number }>(SERVER_INFO);
   return `PostgreSQL ${rows[0]?.version}, ${rows[0]?.organizations} organizations`;
 }
 
@@ -54,24 +51,6 @@ async function lookAtKafka(config: Config, logger: Logger): Promise<string> {
   } finally {
     await disconnect(admin, logger);
   }
-}
-
-/** An answer of any kind is reachability; only a refused key is a fault of the configuration. */
-async function lookAtUpstream(upstream: UpstreamSettings): Promise<string> {
-  const { origin, pathname } = new URL(upstream.baseUrl);
-  // Its query may hold a key.
-  const address = `${origin}${pathname === '/' ? '' : pathname}`;
-  const signal = AbortSignal.timeout(ANSWER_MS);
-  const answer = await probeUpstream(upstream, signal).catch((error: unknown) => {
-    const reason = signal.aborted ? `no answer within ${ANSWER_MS / 1000} s` : reasonOf(error);
-    throw new Error(`${address} does not answer: ${reason}`, { cause: error });
-  });
-  if (answer === null) return `${address} was not checked: its requests need a signature`;
-  const { asked, status, refusesKey } = answer;
-  if (refusesKey) throw new Error(`${address} rejects the key (${status})`);
-  return status < 300
-    ? `${address} answers`
-    : `${address} answers (${status} to ${asked}; that does not show whether the key is valid)`;
 }
 
 async function lookAtModels(config: Config, logger: Logger): Promise<string> {
@@ -93,7 +72,10 @@ async function upstreamChecks(config: Config): Promise<Check[]> {
   try {
     const { upstreams } = await readProvidersFile({ file: config.providersFile, env: config.variables });
     return await Promise.all(
-      upstreams.map((upstream) => check(`provider ${upstream.id}`, () => lookAtUpstream(upstream))),
+      upstreams.map(async (upstream) => ({
+        name: `provider ${upstream.id}`,
+        ...(await reachUpstream(upstream)),
+      })),
     );
   } catch {
     return []; // the file's fault is told by the check of the models
@@ -137,7 +119,7 @@ async function databaseChecks(config: Config, logger: Logger): Promise<Check[]> 
 }
 
 /** Looks at everything that a start needs. @throws ConfigError */
-export async function examine(): Promise<Report> {
+export async function runDoctor(): Promise<Report> {
   const config = loadConfig();
   const logger = createCliLogger();
   logger.level = 'silent';

@@ -31,7 +31,7 @@ async function applyMigrations(): Promise<string[]> {
 }
 
 /** @throws Error without KAFKA_BROKERS */
-export async function makeTopics(): Promise<{ topics: string[] }> {
+export async function createKafkaTopics(): Promise<{ topics: string[] }> {
   const { kafka } = loadConfig();
   if (kafka === null) throw new Error('KAFKA_BROKERS is not set');
   const topics = await createTopics(kafka, createCliLogger());

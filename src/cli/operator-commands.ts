@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
+import type { DeadLetterStore } from '../events/index.js';
 import type { UsageRecord } from '../usage/index.js';
 import { print, toUsageAnswer } from './answer.js';
-import { parseLetterId, parseTime } from './arguments.js';
+import { parseDeadLetterId, parseTime } from './arguments.js';
 import type { Session } from './session.js';
 
 const PAGE = 1000;
@@ -21,20 +22,30 @@ async function allUsage({ usage }: Session, orgId: string, since: Date | undefin
   }
 }
 
-/** `dead-letters list|replay`; its module is loaded when it is asked for. */
+/** The client of Kafka is loaded when it is asked for. */
+async function withDeadLetters<T>(work: (box: DeadLetterStore) => Promise<T>): Promise<T> {
+  const [{ withSession }, { createDeadLetterStore }] = await Promise.all([
+    import('./session.js'),
+    import('../events/index.js'),
+  ]);
+  return withSession(({ config: { kafka }, database, logger }) =>
+    work(createDeadLetterStore({ database, kafka, logger })),
+  );
+}
+
+/** `dead-letters list|replay`. */
 export function addDeadLetterCommands(program: Command): void {
   const letters = program.command('dead-letters').description('Events that a consumer could not process.');
   letters.command('list').action(async () => {
-    const { listLetters } = await import('./dead-letters.js');
-    await listLetters();
+    print(await withDeadLetters(async (box) => ({ deadLetters: await box.list() })));
   });
   letters
     .command('replay')
     .description('Sends dead letters again: all of them, or one.')
-    .option('--id <id>', 'the id that `list` shows', parseLetterId)
-    .action(async (options: { id?: string }) => {
-      const { replayLetters } = await import('./dead-letters.js');
-      await replayLetters(options);
+    .option('--id <id>', 'the id that `list` shows', parseDeadLetterId)
+    .action(async ({ id }: { id?: string }) => {
+      const { replayed } = await withDeadLetters((box) => box.replay(id));
+      print({ replayed });
     });
 }
 
@@ -79,9 +90,9 @@ export function addUsageCommands(program: Command): void {
         import('./session.js'),
         import('node:fs/promises'),
       ]);
-      const text = invoice === undefined ? null : await readFile(invoice, 'utf8');
+      const file = invoice === undefined ? null : await readFile(invoice);
       const answer = await withSession(async ({ organizations, usage: adding }) =>
-        adding.reconcile(await organizations.resolveId(org), text),
+        adding.reconcile(await organizations.resolveId(org), file),
       );
       print(answer);
       if (answer.differences.length > 0) process.exitCode = 1;
@@ -103,15 +114,15 @@ export function addOperatorCommands(program: Command): void {
     .command('create')
     .description('Creates the topics that do not exist yet.')
     .action(async () => {
-      const { makeTopics } = await import('./maintenance.js');
-      print(await makeTopics());
+      const { createKafkaTopics } = await import('./maintenance.js');
+      print(await createKafkaTopics());
     });
   program
     .command('doctor')
     .description('Checks the database, Kafka, the providers and the files.')
     .action(async () => {
-      const { examine } = await import('./doctor.js');
-      const report = await examine();
+      const { runDoctor } = await import('./doctor.js');
+      const report = await runDoctor();
       print(report);
       if (!report.ok) process.exitCode = 1;
     });

@@ -5,6 +5,7 @@ import { addDocumentCommands } from './document-commands.js';
 import { addKeyCommands } from './key-commands.js';
 import { addMemberCommands } from './member-commands.js';
 import { addDeadLetterCommands, addOperatorCommands, addUsageCommands } from './operator-commands.js';
+import { addOperatorPeopleCommands } from './people-commands.js';
 import { addOrgCommands, addQuotaCommands } from './org-commands.js';
 
 /** The commands, of which one is run. */
@@ -20,6 +21,7 @@ export function createProgram(): Command {
   addKeyCommands(program);
   addBudgetCommands(program);
   addMemberCommands(program);
+  addOperatorPeopleCommands(program);
   addDocumentCommands(program);
   addDeadLetterCommands(program);
   addUsageCommands(program);

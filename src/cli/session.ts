@@ -4,6 +4,7 @@ import {
   accessEntities,
   createKeyService,
   createMemberService,
+  createOperatorRegistry,
   createOrganizationService,
   createPeopleService,
   createPlanCatalogue,
@@ -11,6 +12,7 @@ import {
 import type {
   KeyService,
   MemberService,
+  OperatorRegistry,
   OrganizationService,
   PeopleService,
   PlanCatalogue,
@@ -39,6 +41,7 @@ export interface Session {
   budgets: BudgetService;
   members: MemberService;
   people: PeopleService;
+  operators: OperatorRegistry;
   metering: Metering;
   usage: Usage;
   storage: Storage;
@@ -59,6 +62,7 @@ function createServices(database: Database, plans: PlanCatalogue, logger: Logger
     budgets: createBudgetService({ database }),
     members: createMemberService({ database }),
     people: createPeopleService({ database }),
+    operators: createOperatorRegistry({ database }),
     storage: createStorage(database),
     usage: createUsage({ database }),
     metering: createMetering({

@@ -21,7 +21,7 @@ export interface Config {
     /** Without a trailing slash; default `http://127.0.0.1:<port>`. */
     publicUrl: string;
     /** Whether the environment names it. */
-    publicUrlGiven: boolean;
+    isPublicUrlSet: boolean;
     /** Origins such as `https://app.example.com`, or `*`. */
     corsOrigins: string[];
     /** Whether documents of GraphQL may be named by their hash, and whether no others may be sent (beyond 14.8). */
@@ -369,7 +369,7 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
       port: env.PORT,
       host: env.HOST,
       publicUrl: env.PUBLIC_URL ?? `http://127.0.0.1:${env.PORT}`,
-      publicUrlGiven: env.PUBLIC_URL !== undefined,
+      isPublicUrlSet: env.PUBLIC_URL !== undefined,
       corsOrigins: env.CORS_ORIGINS,
       trustedDocuments: env.TRUSTED_DOCUMENTS,
       trustProxy: env.TRUST_PROXY,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { clientOptions } from './pool.js';
-import type { Losses, Server } from './pool.js';
+import type { ConnectionLosses, Server } from './pool.js';
 
 /** After so long without any answer, while some are awaited, the server is asked whether it is there. */
 const QUIET_MS = 1500;
@@ -47,7 +47,7 @@ export interface ConnectionWatch {
 interface ConnectionWatchOptions {
   server: Server;
   role: string;
-  losses: Losses;
+  losses: ConnectionLosses;
   logger: Logger;
 }
 

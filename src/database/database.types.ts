@@ -26,7 +26,7 @@ export interface DedicatedSql extends Sql {
    * A statement, and `then` in the same transaction and round trip. `rows` are the first one's, told before the second has run: they hold
    * only once `committed` resolves, and not at all where it rejects.
    */
-  early<Row>(statement: Statement, values: SqlValue[], then: string): EarlyResults<Row>;
+  queryWithEarlyRows<Row>(statement: Statement, values: SqlValue[], then: string): EarlyResults<Row>;
   /** Resolves once there is a connection: what is sent then was decided then, not when it began to be waited for. @throws ApiError unavailable */
   ready(): Promise<void>;
   close(): Promise<void>;

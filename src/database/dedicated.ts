@@ -4,14 +4,14 @@ import type { DedicatedSql, SqlValue, Statement } from './database.types.js';
 import { queryWithEarlyResults } from './early-results.js';
 import { isConnectionFault, unavailable } from './faults.js';
 import { clientOptions, FORGETTABLE_MS, retryUntilAvailable, PING } from './pool.js';
-import type { Losses, Server, Settings } from './pool.js';
+import type { ConnectionLosses, Server, Settings } from './pool.js';
 import type { ConnectionWatch } from './connection-watch.js';
 import { queryText } from './text-query.js';
 
 interface DedicatedOptions {
   server: Server;
   role: string;
-  losses: Losses;
+  losses: ConnectionLosses;
   connectionWatch: ConnectionWatch;
   logger: Logger;
   settings?: Settings;
@@ -141,7 +141,7 @@ export function createDedicated(options: DedicatedOptions): DedicatedSql {
         const config = typeof statement === 'string' ? { text: statement } : statement;
         return (await client.query({ ...config, values })).rows as Row[];
       }),
-    early<Row>(statement: Statement, values: SqlValue[], then: string) {
+    queryWithEarlyRows<Row>(statement: Statement, values: SqlValue[], then: string) {
       const { promise: rows, resolve, reject } = Promise.withResolvers<Row[]>();
       const committed = holder.use((client) =>
         queryWithEarlyResults(client, { ...statement, values, then }, (early) => resolve(early as Row[])),

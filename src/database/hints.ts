@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { HintChannel, Hints } from './hints.types.js';
 import type { Sql } from './database.types.js';
 import { clientOptions } from './pool.js';
-import type { Losses, Server } from './pool.js';
+import type { ConnectionLosses, Server } from './pool.js';
 import type { ConnectionWatch } from './connection-watch.js';
 
 const CHANNELS: Record<HintChannel, true> = {
@@ -14,6 +14,7 @@ const CHANNELS: Record<HintChannel, true> = {
   knowledge: true,
   job_event: true,
   job_cancel: true,
+  job_part: true,
   run_event: true,
   run_pending: true,
   run_cancel: true,
@@ -51,7 +52,7 @@ function createDispatch(emitter: EventEmitter<Record<string, [string]>>, logger:
 interface ListeningOptions {
   server: Server;
   role: string;
-  losses: Losses;
+  losses: ConnectionLosses;
   connectionWatch: ConnectionWatch;
   logger: Logger;
   dispatch: Dispatch;
@@ -110,7 +111,7 @@ async function listen({
 export async function createHints(options: {
   server: Server;
   role: string;
-  losses: Losses;
+  losses: ConnectionLosses;
   connectionWatch: ConnectionWatch;
   sql: Sql;
   logger: Logger;

@@ -5,6 +5,7 @@ export type HintChannel =
   | 'job_pending'
   | 'job_event'
   | 'job_cancel'
+  | 'job_part'
   | 'run_event'
   | 'run_pending'
   | 'run_cancel'

@@ -13,7 +13,7 @@ import { InstallationEntity } from './installation.entity.js';
 import { migrate } from './migrate.js';
 import { createEntityWork, createOrm } from './orm.js';
 import { createPool, retryUntilAvailable } from './pool.js';
-import type { Losses, Pool, Server } from './pool.js';
+import type { ConnectionLosses, Pool, Server } from './pool.js';
 import { createConnectionWatch } from './connection-watch.js';
 import type { ConnectionWatch } from './connection-watch.js';
 import { systemSql, tenantQueries, transactions } from './statements.js';
@@ -110,15 +110,15 @@ async function answers(system: Sql, tenantPool: Pool): Promise<boolean> {
 }
 
 /** What all connections to one server share. */
-interface Reached {
+interface SharedServer {
   server: Server;
-  losses: Losses;
+  losses: ConnectionLosses;
   connectionWatch: ConnectionWatch;
 }
 
 async function openSystem(
   { config, logger }: DatabaseOptions,
-  reached: Reached,
+  reached: SharedServer,
 ): Promise<Omit<Database, keyof Entities>> {
   const { server } = reached;
   await retryUntilAvailable(server, () => migrate({ url: server.url, logger })).catch(explainStart);
@@ -150,7 +150,7 @@ type Entities = Pick<Database, 'orm' | 'tenant' | 'allTenants'>;
 
 async function openEntities(
   { config, logger, entities = [] }: DatabaseOptions,
-  { server, connectionWatch }: Reached,
+  { server, connectionWatch }: SharedServer,
 ): Promise<Entities & { close(): Promise<void> }> {
   const orm = await createOrm({
     server,
@@ -173,10 +173,10 @@ interface DatabaseOptions {
 /** Whatever `open` makes, with a `close` that also gives the share in an embedded server back. */
 async function withServer<T extends { close(): Promise<void> }>(
   { config, logger }: DatabaseOptions,
-  open: (reached: Reached) => Promise<T>,
+  open: (reached: SharedServer) => Promise<T>,
 ): Promise<T> {
   const { server, embedded } = await reach(config, logger);
-  const losses: Losses = { count: 0 };
+  const losses: ConnectionLosses = { count: 0 };
   const connectionWatch = createConnectionWatch({ server, role: SYSTEM_ROLE, losses, logger });
   try {
     const opened = await open({ server, losses, connectionWatch });

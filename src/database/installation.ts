@@ -154,7 +154,7 @@ async function showFingerprints(database: Database, accepted: Accepted) {
 
 /** What callers are told, for who does not serve them: the environment's, else that of the server that started last. */
 export async function publicUrlOf(database: Database, { http }: Config): Promise<string> {
-  if (http.publicUrlGiven) return http.publicUrl;
+  if (http.isPublicUrlSet) return http.publicUrl;
   const row = await database.allTenants((em) => em.findOne(InstallationEntity, { onlyOne: true }));
   return row?.publicUrl ?? http.publicUrl;
 }

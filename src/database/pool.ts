@@ -120,7 +120,7 @@ export interface Pool {
  * Counts the connections lost by all that share a server. Where one is lost others mostly are, so that each connection from before the
  * latest loss is asked before it is used.
  */
-export interface Losses {
+export interface ConnectionLosses {
   count: number;
 }
 
@@ -157,7 +157,7 @@ function connectBy(pool: pg.Pool, deadline: number): Promise<pg.PoolClient> {
 }
 
 /** Draws connections that are alive, as far as can be known. */
-function createDraw(pool: pg.Pool, losses: Losses) {
+function createDraw(pool: pg.Pool, losses: ConnectionLosses) {
   const seen = new WeakMap<pg.PoolClient, Alive>();
   const isTrusted = (client: pg.PoolClient, changes: boolean): boolean => {
     const alive = seen.get(client);
@@ -222,7 +222,7 @@ export interface PoolOptions {
   server: Server;
   role: string;
   max: number;
-  losses: Losses;
+  losses: ConnectionLosses;
   connectionWatch: ConnectionWatch;
   logger: Logger;
 }

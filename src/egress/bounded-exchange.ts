@@ -113,7 +113,7 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
   }
 
   /** Called once it waits no more: it is sent, or over. */
-  whenBegun(listener: () => void): void {
+  onStart(listener: () => void): void {
     this.begun = listener;
   }
 

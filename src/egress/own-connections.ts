@@ -18,7 +18,7 @@ export class OwnConnections {
     this.making.set(origin, making);
     const begin = (): void => {
       if (!exchange.waits) return this.next(origin, making);
-      exchange.whenBegun(() => this.next(origin, making));
+      exchange.onStart(() => this.next(origin, making));
       dispatch();
     };
     if (making.count >= MAKING) return void making.waiting.push(begin);

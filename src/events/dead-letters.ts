@@ -3,7 +3,7 @@ import type { Sql, Database } from '../database/index.js';
 import { LIST_DEAD_LETTERS, REPLAY_DEAD_LETTERS } from './event.queries.js';
 
 /** A row of `dead_letters`: an event that a consumer could not handle, in an installation without Kafka. */
-export interface TableLetter {
+export interface TableDeadLetter {
   /** bigint as text. */
   id: string;
   topic: string;
@@ -14,19 +14,28 @@ export interface TableLetter {
   createdAt: Date;
 }
 
-export async function listDeadLetters(sql: Sql, limit: number): Promise<TableLetter[]> {
-  return await sql.query<TableLetter>(LIST_DEAD_LETTERS, [limit]);
+export async function listDeadLetters(sql: Sql, limit: number): Promise<TableDeadLetter[]> {
+  return await sql.query<TableDeadLetter>(LIST_DEAD_LETTERS, [limit]);
 }
 
-/** Puts letters back into the outbox, in their order; consumers deduplicate by event id. @returns how many */
+/** Letters that were sent again. */
+export interface Replayed<Letter> {
+  replayed: number;
+  /** The first of them. */
+  letters: Letter[];
+}
+
+/** Puts letters back into the outbox, in their order; consumers deduplicate by event id. @param limit at most so many letters are returned */
 export async function replayDeadLetters(
   database: Pick<Database, 'transaction'>,
   ids: string[] | null,
-): Promise<number> {
+  limit: number,
+): Promise<Replayed<TableDeadLetter>> {
   return await database.transaction(async (sql) => {
-    const rows = await sql.query(REPLAY_DEAD_LETTERS, [ids]);
-    if (rows.length > 0) await recordReplay(sql, rows.length);
-    return rows.length;
+    const rows = await sql.query<TableDeadLetter & { replayed: number }>(REPLAY_DEAD_LETTERS, [ids, limit]);
+    const replayed = rows[0]?.replayed ?? 0;
+    if (replayed > 0) await recordReplay(sql, replayed);
+    return { replayed, letters: rows };
   });
 }
 

@@ -17,9 +17,12 @@ export const DEAD_LETTER = {
 export const LIST_DEAD_LETTERS = `SELECT id::text, topic, key, consumer_group AS "group", error, event, created_at AS "createdAt"
      FROM dead_letters ORDER BY id LIMIT $1`;
 
-/** Back into the outbox, in their order. */
+/** Back into the outbox, in their order. $2: at most so many are returned; each row has the number of all. */
 export const REPLAY_DEAD_LETTERS = `WITH gone AS (
-         DELETE FROM dead_letters WHERE $1::bigint[] IS NULL OR id = ANY ($1::bigint[]) RETURNING id, topic, key, event
+         DELETE FROM dead_letters WHERE $1::bigint[] IS NULL OR id = ANY ($1::bigint[])
+           RETURNING id, topic, key, consumer_group, error, event, created_at
        ), put AS (
-         INSERT INTO outbox (topic, key, event) SELECT topic, key, event FROM gone ORDER BY id RETURNING 1
-       ) SELECT pg_notify('penstock_outbox', '') FROM put`;
+         INSERT INTO outbox (topic, key, event) SELECT topic, key, event FROM gone ORDER BY id
+       ), told AS MATERIALIZED (SELECT pg_notify('penstock_outbox', '') AS told)
+       SELECT gone.id::text, topic, key, consumer_group AS "group", error, event, created_at AS "createdAt", told, count(*) OVER ()::int AS replayed
+         FROM gone CROSS JOIN told ORDER BY gone.id LIMIT $2`;

@@ -1,12 +1,14 @@
 export type { Bus, BusMessage, BusSubscription, EventEnvelope, Topic } from './events.types.js';
-export { listDeadLetters, recordReplay, replayDeadLetters } from './dead-letters.js';
-export type { TableLetter } from './dead-letters.js';
+export { createDeadLetterStore } from './dead-letter-store.js';
+export type { DeadLetter, DeadLetterStore } from './dead-letter-store.js';
 export { createInProcessBus } from './in-process-bus.js';
 export { createKafkaBus } from './kafka/bus.js';
 export { createKafkaClient, disconnect, kafkaOptions } from './kafka/client.js';
 export type { KafkaSettings } from './kafka/client.js';
-export { openDeadLetterTopic } from './kafka/dead-letter-topic.js';
-export type { DeadLetterTopic, TopicLetter } from './kafka/dead-letter-topic.js';
 export { createTopics, topicName } from './kafka/topics.js';
+export { fromCursor, isVisible, toCursor } from './event-position.js';
+export type { EventPosition, TransactionSnapshot } from './event-position.js';
+export { createOrganizationEventReader } from './organization-events.queries.js';
+export type { FoundEvents, OrganizationEventReader } from './organization-events.queries.js';
 export { createRelay } from './relay.js';
 export type { Relay, RelayOptions } from './relay.js';

@@ -33,7 +33,7 @@ export class OutboxRow implements BusMessage {
 }
 
 /** The parameters of one round trip to the outbox. */
-export interface Taking {
+export interface OutboxBatchOptions {
   /** Most rows to take, oldest first; 0 gives the lease up. */
   limit: number;
   /** How long the lease lasts, during which no other relay publishes. */
@@ -47,7 +47,7 @@ export interface Taking {
 /** The outbox as one relay sees it. */
 export interface Outbox {
   /** Empty also while another relay has the lease. */
-  take(taking: Taking): Promise<OutboxRow[]>;
+  take(taking: OutboxBatchOptions): Promise<OutboxRow[]>;
 }
 
 /** An array literal written by hand: the driver's quoting of thousands of numbers takes longer than sending them. */

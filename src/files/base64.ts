@@ -32,6 +32,23 @@ class DigitReader {
 
   constructor(private readonly blanks: boolean) {}
 
+  /**
+   * Decodes a slice that has only digits, without copies of it: those would be several times the file, and their collection stops the process.
+   * @returns the bytes that were written, or 0 for another slice; all slices before must have had only digits
+   */
+  decode(text: string, target: Buffer, at: number): number {
+    // Buffer takes the low byte of a character, so that a character outside ASCII can look like a digit.
+    if (Buffer.byteLength(text, 'utf8') !== text.length) return 0;
+    const size = target.write(text, at, 'base64');
+    // Buffer skips other characters and stops at padding: then fewer bytes come out.
+    if (size * 4 !== text.length * 3) return 0;
+    if (/[+/]/.test(text)) this.alphabets |= STANDARD;
+    if (/[-_]/.test(text)) this.alphabets |= URL_SAFE;
+    this.gap = 0;
+    this.digits += text.length;
+    return size;
+  }
+
   /** @returns the slice's digits, or null if it is not base64 */
   read(bytes: Buffer): string | null {
     let length = 0;
@@ -75,10 +92,16 @@ export async function decodedBase64(
   const decoded = Buffer.allocUnsafe(Math.ceil((text.length * 3) / 4));
   let size = 0;
   let rest = '';
+  let isPlain = true;
   for (let from = 0; from < text.length; from += SLICE) {
     if (from > 0) await nextSlice();
+    const slice = text.slice(from, from + SLICE);
+    const plain: number = isPlain ? reader.decode(slice, decoded, size) : 0;
+    size += plain;
+    isPlain = plain > 0;
+    if (isPlain) continue;
     // Encoded as UTF-8, in which no byte of a non-ASCII character is a base64 digit.
-    const read = reader.read(Buffer.from(text.slice(from, from + SLICE), 'utf8'));
+    const read = reader.read(Buffer.from(slice, 'utf8'));
     if (read === null) return null;
     const digits = rest + read;
     const whole = digits.length - (digits.length % 4);

@@ -44,8 +44,8 @@ const FILES_OF_ALL_FAILED_WORK = `
 export const BATCH = 500;
 
 /**
- * Files of jobs, runs and knowledge that no longer exist or were never created, one hour after they were stored; and files of failed work,
- * immediately.
+ * Files of jobs, runs and knowledge that no longer exist or were never created, one hour after they were stored; files of failed work and uploads
+ * whose time is over, immediately.
  */
 export const ORPHANED_FILES = `SELECT g.id, g.org_id, g.extension FROM (
   SELECT f.id, f.org_id, f.extension FROM files f
@@ -57,5 +57,7 @@ export const ORPHANED_FILES = `SELECT g.id, g.org_id, g.extension FROM (
   UNION ALL SELECT f.id, f.org_id, f.extension FROM files f
   WHERE f.job_id IS NULL AND f.run_id IS NULL AND f.created_at < now() - interval '1 hour'
     AND NOT EXISTS (SELECT 1 FROM knowledge_files k WHERE k.file_id = f.id)
+    AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.file_id = f.id)
+  UNION ALL SELECT f.id, f.org_id, f.extension FROM files f JOIN uploads u ON u.file_id = f.id WHERE u.expires_at < now()
   UNION ALL ${FILES_OF_ALL_FAILED_WORK}
   ) g WHERE g.id <> ALL ($1) LIMIT ${BATCH}`;

@@ -5,6 +5,7 @@ import { newId } from '../contract/ids.js';
 import { extensionOf } from './content-types.js';
 import { FileEntity, toStoredFile } from './file.entity.js';
 import { SAVE, FILES_OF_FAILED_WORK } from './file.queries.js';
+import { createUploadedLookup, UPLOADED_PREFIX } from './uploads/uploaded.js';
 import type { FileService, StoredFile } from './files.types.js';
 import type { UrlSigner } from './signed-url.js';
 import { storageFull } from './storage.js';
@@ -45,6 +46,7 @@ export function createFileService({
     return file;
   };
   const url = (key: FileKey) => publicUrl() + signer.sign(key);
+  const uploaded = createUploadedLookup(database);
 
   return {
     get,
@@ -62,7 +64,10 @@ export function createFileService({
         const reference = referenceOf(node);
         return reference === null ? undefined : url({ orgId, ...reference });
       }),
+    uploaded,
     async resolveOwn(orgId, value) {
+      if (value.startsWith(UPLOADED_PREFIX))
+        return await uploaded(orgId, value.slice(UPLOADED_PREFIX.length), 'input');
       const base = `${publicUrl()}/files/`;
       if (!value.startsWith(base) || !URL.canParse(value)) return null;
       const { search, searchParams } = new URL(value);

@@ -12,10 +12,15 @@ import { bindStore } from './installation.js';
 import { startFileRetention } from './retention.js';
 import { createUrlSigner } from './signed-url.js';
 import { tidySpoolFolder } from './spool-folder.js';
+import { createBodies } from './uploads/bodies.js';
+import { createUploadHandler } from './uploads/upload-handler.js';
+import { createUploadService } from './uploads/upload.service.js';
+import type { UploadService } from './uploads/upload.service.js';
+import { createUploadSigner } from './uploads/upload-url.js';
 import type { FileStore } from './store.types.js';
 
 export interface FilesOptions {
-  config: Pick<Config, 'dataDir' | 'files'> & { http: { publicUrl: string } };
+  config: Pick<Config, 'dataDir' | 'files' | 'jobs'> & { http: { publicUrl: string } };
   database: Database;
   /** The current signing secret, and the previous one during a change. */
   signing: { current: string; previous: string | null };
@@ -25,7 +30,8 @@ export interface FilesOptions {
 /** Asset storage of one process. */
 export interface Files {
   service: FileService;
-  /** For GET and HEAD under `/files/`. */
+  uploads: UploadService;
+  /** For GET and HEAD under `/files/`, and for PUT of uploads. */
   handler: FileHandler;
   store: FileStore;
   /** Folder of running uploads. Files that a crashed process left there are deleted after an hour. */
@@ -45,10 +51,26 @@ export async function openFiles({ config, database, signing, logger }: FilesOpti
   await bindStore(database, store);
   const stopTidying = await tidySpoolFolder(spoolFolder, logger);
   const signer = createUrlSigner(signing);
+  const publicUrl = () => config.http.publicUrl;
+  const service = createFileService({ database, store, signer, publicUrl, logger });
+  const uploadSigner = createUploadSigner(signing);
+  const give = createFileHandler({ store, signer, logger });
+  const take = createUploadHandler({
+    database,
+    store,
+    spoolFolder,
+    signer: uploadSigner,
+    bodies: createBodies(),
+    remove: (orgId, ids) => service.remove(orgId, ids),
+    retentionDays: config.jobs.retentionDays,
+    logger,
+  });
   let stop = (): void => undefined;
   return {
-    service: createFileService({ database, store, signer, publicUrl: () => config.http.publicUrl, logger }),
-    handler: createFileHandler({ store, signer, logger }),
+    service,
+    uploads: createUploadService({ database, signer: uploadSigner, publicUrl }),
+    handler: (request, response) =>
+      uploadSigner.verify(request.url ?? '') === null ? give(request, response) : take(request, response),
     store,
     spoolFolder,
     startRetention() {

@@ -45,7 +45,9 @@ export interface FileService {
    * into its answer, which is stored longer than the signature is valid
    */
   sign<T>(orgId: string, value: T, at?: Date): T;
-  /** The file that a signed URL of this installation and organisation names, or null for any other URL. */
+  /** A file that was uploaded whole for the purpose and is still kept, else null. */
+  uploaded(orgId: string, id: string, purpose: 'input' | 'knowledge'): Promise<StoredFile | null>;
+  /** The file that a signed URL of this installation and organisation names, or `file:<id>` of an upload; null for any other value. */
   resolveOwn(orgId: string, url: string): Promise<StoredFile | null>;
   /**
    * Removes rows and bytes. If the store cannot delete an object, its row is kept and a later sweep tries again: one locked object must not block

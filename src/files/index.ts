@@ -13,4 +13,7 @@ export { removeOrphanedFiles } from './retention.js';
 export { createUrlSigner } from './signed-url.js';
 export { createStorage } from './storage.js';
 export type { Storage, StorageUse } from './storage.js';
+export { UPLOADED_PREFIX } from './uploads/uploaded.js';
+export { UPLOAD_PURPOSES } from './uploads/upload.service.js';
+export type { Upload, UploadPurpose, UploadService } from './uploads/upload.service.js';
 export type { FileKey, FileStore } from './store.types.js';

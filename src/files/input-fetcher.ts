@@ -6,6 +6,7 @@ import { decodedBase64 } from './base64.js';
 import { detectContentType } from './content-types.js';
 import { dataUrlBytes, isDataUrl } from './data-url.js';
 import type { FetchedInput, FileService, InputFetcher } from './files.types.js';
+import { UPLOADED_PREFIX } from './uploads/uploaded.js';
 
 const MB = 1_048_576;
 const MAX_REDIRECTS = 3;
@@ -44,6 +45,12 @@ type FetchRequest = Parameters<InputFetcher['fetch']>[0];
 
 /** Reads what callers give as http(s) URL, `data:` URL or bare base64, each within its limit while it is read. */
 export function createInputFetcher({ egress, files }: { egress: Egress; files: FileService }): InputFetcher {
+  const checkForm: InputFetcher['checkForm'] = (value, field) => {
+    if (isDataUrl(value) || !SCHEME.test(value)) return;
+    if (value.startsWith(`${UPLOADED_PREFIX}file_`))
+      throw invalid('Unknown file: its id is none of a file that was uploaded whole', field);
+    egress.checkUrl(value, { field });
+  };
   const fetchUrl = async (request: FetchRequest): Promise<Buffer> => {
     const own = await files.resolveOwn(request.orgId, request.value);
     if (own !== null) {
@@ -54,12 +61,8 @@ export function createInputFetcher({ egress, files }: { egress: Egress; files: F
       if (bytes === null) throw unreachable(request);
       return bytes;
     }
-    egress.checkUrl(request.value, { field: request.field });
+    checkForm(request.value, request.field);
     return await download(egress, request);
-  };
-  const checkForm: InputFetcher['checkForm'] = (value, field) => {
-    if (isDataUrl(value) || !SCHEME.test(value)) return;
-    egress.checkUrl(value, { field });
   };
   return {
     checkForm,

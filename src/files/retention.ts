@@ -3,6 +3,7 @@ import type { Database } from '../database/database.types.js';
 import { FileEntity } from './file.entity.js';
 import { BATCH, ORPHANED_FILES } from './file.queries.js';
 import type { FileStore } from './store.types.js';
+import { removeOrphanedParts } from './uploads/parts.js';
 
 const INTERVAL_MS = 600_000;
 
@@ -22,7 +23,8 @@ export async function removeOrphanedFiles(
   refused: (error: unknown, fileId: string) => void = () => undefined,
 ): Promise<number> {
   const kept: string[] = [];
-  for (let removed = 0, inRow = 0; ;) {
+  let removed = 0;
+  for (let inRow = 0; ;) {
     const rows = await database.system.query<Forgotten>(ORPHANED_FILES, [kept]);
     const gone: string[] = [];
     for (const row of rows) {
@@ -40,8 +42,10 @@ export async function removeOrphanedFiles(
     }
     await database.allTenants((em) => em.nativeDelete(FileEntity, { id: { $in: gone } }));
     removed += gone.length;
-    if (rows.length < BATCH || inRow === MAX_REFUSED) return removed;
+    if (rows.length < BATCH || inRow === MAX_REFUSED) break;
   }
+  await removeOrphanedParts(database, store, refused);
+  return removed;
 }
 
 /** Runs {@link removeOrphanedFiles} at intervals. @returns a function that stops it */

@@ -13,7 +13,7 @@ import type { Job, JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { Model } from '../models/models.types.js';
 import type { KindDescriptor, KindJob } from './kind.types.js';
 
-/** What a generation call answers on either face; files in `data` are signed already. */
+/** The answer of a generation call, for REST and GraphQL. URLs of files in `data` are already signed. */
 export interface GenerationAnswer {
   job: Job;
   /** Unix seconds. */
@@ -33,8 +33,8 @@ export interface Estimate {
 }
 
 /**
- * One kind of generation whose work is a job: its descriptor, and what only code can say. The shared pipeline (generation/pipeline) does all
- * else in the order of decisions 1: admission, job, waiting, answer.
+ * One kind of generation whose work is a job: its descriptor, and its own code. The shared pipeline (generation/pipeline) does the rest in
+ * the order of decisions 1: admission, job, waiting, answer.
  */
 export interface GenerationKind<Input> extends KindDescriptor {
   name: Tool;
@@ -47,10 +47,10 @@ export interface GenerationKind<Input> extends KindDescriptor {
     input: Input,
     job: { jobId: string },
   ): Promise<{ input: Input; fileIds: string[] }>;
-  /** Reads from the files what the price depends on (an estimate stores nothing). */
+  /** Reads from the files the figures that the price depends on (an estimate stores nothing). */
   measure?(call: CallContext, input: Input): Promise<Input>;
   price(input: Input, model: Model): Amounts;
-  /** What it uses of its model, in the units that makers charge for; those that only its end tells are left out. */
+  /** The maximum that it uses of its model, in the units that makers charge for. Units without a bound before its end are absent. */
   units(input: Input): Partial<Record<PricedUnit, number>>;
   /** The contract's inputParams with defaults filled in. */
   inputParams(input: Input, model: Model): Record<string, unknown>;
@@ -58,7 +58,7 @@ export interface GenerationKind<Input> extends KindDescriptor {
   run(context: JobContext, input: Record<string, unknown>, model: Model): Promise<JobOutcome>;
   /** Cancels an upstream order of a job that ended without its result; `engine` as in the job's orders. @throws UpstreamError */
   withdraw?(engine: string, reference: string): Promise<void>;
-  /** `data` of the synchronous answer where it is not the stored one (files still as references). */
+  /** `data` of the synchronous answer if it differs from the stored one (files still as references). */
   present?(job: Job, data: unknown): Promise<unknown>;
   /** `usage` of the synchronous answer from the settlement: charged in hundredths, remaining in units (-1: unlimited). */
   usage(charged: Amounts, remaining: (bucket: Bucket) => number, job: Job): Record<string, unknown>;
@@ -87,17 +87,17 @@ export interface GenerationService {
     options: { async: boolean },
   ): Promise<GenerationAnswer>;
   estimate(tool: Tool, call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
-  /** A finished job as the synchronous answer shows it. @throws ApiError what the caller gets where it has no result */
+  /** The synchronous answer for a finished job. @throws ApiError the caller's error if the job has no result */
   answerOf(job: Job): Promise<GenerationAnswer>;
 }
 
-/** A chat completion in one piece. */
+/** A whole chat completion. */
 export interface ChatCompletion {
   /** The convention's object with `model_tier` and the full usage of 2.3, as JSON text. */
   text: string;
 }
 
-/** A chat completion as it comes: SSE event payloads (JSON text of one chunk each, without `data: `). */
+/** A streamed chat completion: SSE event payloads (JSON text of one chunk each, without `data: `). */
 export interface ChatStream {
   /** Ends normally after the last chunk (the face then writes [DONE]); throws ApiError for a failure after the first chunk. */
   chunks: AsyncIterable<string>;
@@ -107,18 +107,18 @@ export interface ChatService {
   complete(call: CallContext, body: Record<string, unknown>): Promise<ChatCompletion>;
   stream(call: CallContext, body: Record<string, unknown>): Promise<ChatStream>;
   estimate(call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
-  /** Ends all running calls, because the process stops: streams are charged for what was delivered, others for nothing. */
+  /** Ends all running calls, because the process stops: streams are charged for the delivered part, other calls are not charged. */
   stop(): void;
 }
 
-/** Embeddings: not a job, charged as a chat call is (decisions 6, "Embeddings"). */
+/** Embeddings: charged like a chat call; they are not jobs (decisions 6, "Embeddings"). */
 export interface EmbeddingService {
   /** The REST answer `{object: "list", data, model, model_tier, usage}`. @throws ApiError in the order of decisions 1 */
   create(call: CallContext, body: Record<string, unknown>): Promise<Record<string, unknown>>;
   estimate(call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
 }
 
-/** Rerank (beyond 11.12): not a job. */
+/** Rerank (beyond 11.12); it is not a job. */
 export interface RerankService {
   /** `{id, model, model_tier, results, usage}`, in the REST spelling. @throws ApiError in the order of decisions 1 */
   create(call: CallContext, body: Record<string, unknown>): Promise<Record<string, unknown>>;
@@ -128,7 +128,7 @@ export interface RerankService {
 
 /** Moderations (beyond 11.12). */
 export interface ModerationService {
-  /** @throws ApiError not_found where no provider moderates, invalid_request, server_error */
+  /** @throws ApiError not_found if no provider moderates, invalid_request, server_error */
   create(
     call: CallContext,
     body: Record<string, unknown>,

@@ -17,8 +17,8 @@ export type {
   ResponseService,
 } from './responses/responses.types.js';
 export type { ResponsePosition, StoredEvent } from './responses/store.js';
-export { createCarriedSeal } from './carried-seal.js';
-export type { CarriedSeal } from './carried-seal.js';
+export { createMetadataSeal } from './metadata-seal.js';
+export type { MetadataSeal } from './metadata-seal.js';
 export { createEmbeddingService } from './embedding/embeddings.js';
 export type { EmbeddingOptions } from './embedding/embeddings.js';
 export { createRerankService } from './rerank/rerank.js';
@@ -28,12 +28,12 @@ export { admitCall } from './pipeline/call-admission.js';
 export { boundAt, countTexts, outputBound } from './chat/tokens.js';
 export { openAnswer } from './chat/open.js';
 export { endingOf } from './chat/settlement.js';
-export { brokenClasses, tokenRate, wholeTokens } from './chat/usage.js';
+export { interruptedClasses, tokenRate, answerTokens } from './chat/usage.js';
 export { makeImages } from './image/upstream.js';
-export { asUpstreamMade } from './pipeline/upstreams.js';
+export { decodeUpstreamMedia } from './pipeline/upstreams.js';
 export { costBound } from './pipeline/cost-bound.js';
 export { callableModels } from './pipeline/callable-models.js';
 export type { ModelCaller } from './pipeline/checks.js';
-export { isTierAllowed, modelFor, requireAllowed } from './pipeline/checks.js';
+export { isCallable, isTierAllowed, modelFor, requireAllowed } from './pipeline/checks.js';
 export { createUpstreams } from './pipeline/upstreams.js';
 export type { Upstreams } from './pipeline/upstreams.js';

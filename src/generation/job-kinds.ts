@@ -14,7 +14,7 @@ import { createSpokenTexts } from './tts/spoken-texts.queries.js';
 import { createTtsKind } from './tts/tts.js';
 import { createVideoKind } from './video/video.js';
 
-/** What does the work of each kind whose work is a job. */
+/** The constructors of the kinds whose work is a job. */
 const MAKERS: Record<Tool, (options: JobKindOptions) => GenerationKind<unknown>> = {
   image: createImageKind,
   image_edit: createImageEditKind,
@@ -29,14 +29,14 @@ interface Parts extends Omit<JobKindOptions, 'spoken' | 'upstreams'> {
   database: Pick<Database, 'tenantQuery'>;
 }
 
-/** The kinds of generation whose work is a job, ready to work. */
+/** Creates the kinds of generation whose work is a job. */
 export function createJobKinds({ database, models, ...parts }: Parts): GenerationKind<unknown>[] {
   const upstreams = createUpstreams({ models, ...parts });
   const options = { ...parts, upstreams, spoken: createSpokenTexts(database) };
   return Object.values(MAKERS).map((make) => make(options));
 }
 
-/** What a worker runs for each kind of generation. */
+/** The worker's function for each kind of generation. */
 export function jobHandlersOf(
   kinds: readonly GenerationKind<unknown>[],
   { models, providers }: { models: ModelCatalogue; providers: ProviderRegistry },

@@ -8,21 +8,21 @@ import type { Tier, TierFamily } from '../contract/words.js';
 export interface KindDescriptor {
   /** The kind's one name: its models' type, its jobs' tool, its window, its ledger operations, what providers call their models of it. */
   name: string;
-  /** Its name in plain words, where that is not its name without underscores. */
+  /** Its name in plain words, if that is not the name without underscores. */
   label?: string;
-  /** What it does, for the GraphQL schema: its models, and its scope where it has a window of its own. */
+  /** A description for the GraphQL schema, of its models and, if it has its own window, of its scope. */
   descriptions: { model: string; scope?: string };
   /** The scope that a key needs (contract 2.14). */
   scope: string;
-  /** The window that its endpoint has besides the key's (contract 8.1), where no PLANS_FILE says otherwise. A kind with one has a scope of its name. */
+  /** The default of its endpoint's rate window, in addition to the key's window (contract 8.1); PLANS_FILE may change it. A kind with one has a scope of its name. */
   window: { limit: number; windowSeconds: number } | null;
   /** Its models' tiers: `general` are basic, standard, powerful; `media` are fast, standard, premium (contract 8.4). */
   tiers: TierFamily;
-  /** What a unit costs before the multiplier, where no entry says otherwise: so much of the bucket, and credits on top. */
+  /** The default price of a unit before the multiplier: an amount of the bucket, and additional credits. A model's entry may change it. */
   pricing: { unit: string; bucket: Bucket; amount: number; credits: number };
-  /** What goes into its models and comes out where an entry does not say. */
+  /** Default input and output types of its models. */
   modalities: { input: readonly string[]; output: readonly string[] };
-  /** The sandbox's models of it. */
+  /** The sandbox's models of this kind. */
   sandbox: {
     /** The tier of the default model. */
     defaultTier: Tier;
@@ -31,29 +31,29 @@ export interface KindDescriptor {
     contextWindow?: number;
     maxOutputTokens?: number;
     maxDurationSeconds?: number;
-    /** Where they differ from the kind's. */
+    /** Set if they differ from the kind's. */
     modalities?: { input: readonly string[]; output: readonly string[] };
   };
   /** The field of `EstimateInput` that asks for its price. */
   estimate: string;
-  /** How a provider's model does the work: the method, and what telemetry calls the result. Null: it is none of one call (chat). */
+  /** The method of a provider's model, and the result's name in telemetry. Null if the work is not one call (chat). */
   capability: {
     method: string;
     operation: 'generate_content' | 'embeddings' | 'rerank';
     output: string | null;
   } | null;
-  /** Null: it answers at once and is not a job. */
+  /** Null if it answers at once and is not a job. */
   job: KindJob | null;
 }
 
 export interface KindJob {
-  /** What a job of it makes, for the GraphQL schema. */
+  /** The result of its jobs, for the GraphQL schema. */
   description: string;
   timeLimitMs: number;
-  /** Jobs of it that one worker does at once, where `JOBS_CONCURRENCY` does not say. */
+  /** Default of `JOBS_CONCURRENCY`: jobs of this kind that one worker runs at the same time. */
   concurrency: number;
-  /** 402 message of its own (contract 7.4), or null for `Quota exceeded for <bucket>`. */
+  /** Its own 402 message (contract 7.4), or null for `Quota exceeded for <bucket>`. */
   exhaustedMessage: string | null;
-  /** 500 message of its own, or `Generation failed`. */
+  /** Its own 500 message, or `Generation failed`. */
   failureMessage: string;
 }

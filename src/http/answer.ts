@@ -207,8 +207,8 @@ export async function returnIfRefused(edge: HttpEdge, call: CallContext, status:
 }
 
 /** The work of a key goes on when its client leaves, so that a retry gets the whole answer (decisions 6). */
-export function prepareRun(call: CallContext, { rowId, madeAnswers }: IdempotentRun): void {
+export function prepareRun(call: CallContext, { rowId, unchargedAnswers }: IdempotentRun): void {
   call.idempotencyKey = rowId;
-  call.madeAnswers = madeAnswers;
+  call.unchargedAnswers = unchargedAnswers;
   call.signal = new AbortController().signal;
 }

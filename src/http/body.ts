@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { ApiError, invalid } from '../contract/errors.js';
 import type { TimeSlicer } from '../collections/time-slicer.js';
-import type { Holding } from './byte-budget.js';
+import type { ByteReservation } from './byte-budget.js';
 import { malformed } from './json-text.js';
 
 const tooLarge = () => new ApiError('payload_too_large', 'Request body too large');
@@ -33,14 +33,14 @@ function requireJsonType({ headers: { 'content-type': type } }: IncomingMessage)
 const waiting = new WeakMap<IncomingMessage, () => void>();
 
 /** Calls `tell` when the request's body is about to be read. The client waits for that (`Expect: 100-continue`). */
-export function whenBodyIsWanted(request: IncomingMessage, tell: () => void): void {
-  waiting.set(request, tell);
+export function beforeBodyRead(request: IncomingMessage, onRead: () => void): void {
+  waiting.set(request, onRead);
 }
 
 export interface BodyReading {
   limitBytes: number;
   /** Counts the bytes: a declared length at once, other bytes as they arrive. Absent for a short body of a caller without a key. */
-  holding?: Holding;
+  byteReservation?: ByteReservation;
   /** Reads a long body in time slices. Absent: the body is read at once, because its limit keeps it short. */
   timeSlicer?: TimeSlicer;
   /** The error for a body over the limit. */
@@ -70,9 +70,9 @@ export async function readBody(request: IncomingMessage, reading: BodyReading): 
   waiting.get(request)?.();
   waiting.delete(request);
   return await new Promise((resolve, reject) => {
-    const { holding } = reading;
-    const goOn = async (read: number): Promise<void> => {
-      const waitMs = holding?.read(read) ?? 0;
+    const { byteReservation } = reading;
+    const readMore = async (read: number): Promise<void> => {
+      const waitMs = byteReservation?.read(read) ?? 0;
       if (waitMs > 0) await sleep(waitMs, undefined, { ref: false });
       await timeSlicer?.run(() => true);
       request.resume();
@@ -89,7 +89,7 @@ export async function readBody(request: IncomingMessage, reading: BodyReading): 
       if (timeSlicer === undefined || (ofPiece += chunk.length) < PIECE_BYTES) return;
       // A fast sender would fill several megabytes in one turn of the event loop, and its memory takes longer to get than to fill.
       request.pause();
-      void goOn(ofPiece);
+      void readMore(ofPiece);
       ofPiece = 0;
     };
     const onEnd = () => {
@@ -125,7 +125,7 @@ class GatheredBytes {
     private readonly reading: BodyReading,
     declared: number,
   ) {
-    reading.holding?.grow(declared);
+    reading.byteReservation?.grow(declared);
     this.#memory = Buffer.allocUnsafe(declared);
   }
 
@@ -147,9 +147,9 @@ class GatheredBytes {
   }
 
   #grow(least: number): void {
-    const { limitBytes, holding } = this.reading;
+    const { limitBytes, byteReservation } = this.reading;
     const size = Math.min(limitBytes, Math.max(least, 2 * this.#memory.length, FIRST_BYTES));
-    holding?.grow(size - this.#memory.length);
+    byteReservation?.grow(size - this.#memory.length);
     const larger = Buffer.allocUnsafe(size);
     this.#memory.copy(larger, 0, 0, this.#size);
     this.#memory = larger;
@@ -231,7 +231,7 @@ export async function readUnpacked(request: IncomingMessage, reading: BodyReadin
   } catch (fault) {
     throw fault instanceof ApiError ? fault : invalid(`The body is not valid ${packing}`);
   }
-  reading.holding?.keep(unpacked.heldBytes);
+  reading.byteReservation?.keep(unpacked.heldBytes);
   return unpacked.bytes;
 }
 
@@ -245,8 +245,20 @@ function openInflate(packed: Buffer): Duplex {
 /** The rest of a refused body is read and discarded for this long, so that the client reads the answer and does not get a TCP reset. */
 const LINGER_MS = 5000;
 
-/** Between two pieces of it: 25 MB in a second. What is refused must not be read faster than what is not. */
+/**
+ * Between two pieces, of all refused bodies together: 25 MB in a second. What is refused must not be read faster than what is not, however many
+ * requests an organisation sends: each chunk is memory that V8 must collect.
+ */
 const DISCARD_PAUSE_MS = 10;
+/** When the next piece of a refused body may be read, a time of performance.now(). */
+let nextDiscardAt = 0;
+
+/** Milliseconds until it is the caller's turn. */
+function discardTurn(): number {
+  const now = performance.now();
+  nextDiscardAt = Math.max(nextDiscardAt, now) + DISCARD_PAUSE_MS;
+  return nextDiscardAt - now;
+}
 
 /** Discards the rest of a refused request's body, slowly. Closes the connection if the body does not end in time. */
 export function discardBody(request: IncomingMessage): void {
@@ -262,7 +274,7 @@ export function discardBody(request: IncomingMessage): void {
     if ((ofPiece += length) < PIECE_BYTES) return;
     ofPiece = 0;
     request.pause();
-    setTimeout(() => request.resume(), DISCARD_PAUSE_MS).unref();
+    setTimeout(() => request.resume(), discardTurn()).unref();
   });
   request.resume();
 }

@@ -10,7 +10,7 @@ const SHARE_OF_LARGE = 7 / 8;
 const SHARE_OF_ORGANIZATION = 1 / 2;
 
 /** What one request keeps in memory, from the first byte of its body to the end of its work. */
-export interface Holding {
+export interface ByteReservation {
   /** Reserves more bytes, before the memory is allocated. @throws ApiError rate_limited (the key's budget), unavailable (the process's) */
   grow(bytes: number): void;
   /**
@@ -24,7 +24,7 @@ export interface Holding {
 }
 
 export interface ByteBudget {
-  hold(principal: Pick<Principal, 'keyId' | 'orgId' | 'plan'>): Holding;
+  hold(principal: Pick<Principal, 'keyId' | 'orgId' | 'plan'>): ByteReservation;
   /** What all requests of the process hold. */
   readonly held: number;
 }

@@ -37,7 +37,7 @@ export interface HttpEdge {
     response: ServerResponse,
     accepts?: AcceptedCredentials,
   ): Promise<CallContext> | CallContext;
-  /** The request's body; `release` it when the request's work is over. */
+  /** The request's body; `release` it when the request's work is over. From here on the caller's long work counts as its organisation's. */
   body(request: IncomingMessage, call: CallContext, rules?: BodyRules): RequestBody;
   /** The value of `X-Request-Id`. */
   requestId(request: IncomingMessage): string;

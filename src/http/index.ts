@@ -1,10 +1,11 @@
-export { discardBody, readJsonBody, requireJson, whenBodyIsWanted } from './body.js';
+export { discardBody, readJsonBody, requireJson, beforeBodyRead } from './body.js';
 export type { BodyRules } from './body.js';
 export { createByteBudget } from './byte-budget.js';
-export type { ByteBudget, Holding } from './byte-budget.js';
+export type { ByteBudget, ByteReservation } from './byte-budget.js';
 export { checkJson, checkText, parseJson } from './json-text.js';
 export { RequestBody } from './request-body.js';
 export { eventStreamPreference } from './event-stream-preference.js';
+export { freeBytes } from '../collections/free-bytes.js';
 export { readJsonText } from '../text/read-json.js';
 export { writeJson, writeText } from '../text/write-json.js';
 export { checkShape, hasMoreMembers } from './json-shape.js';

@@ -10,7 +10,7 @@ export const malformed = () => invalid('Malformed JSON');
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Where the text of the bytes begins. @throws ApiError unless they are UTF-8 */
-export function beginningOf(bytes: Buffer): number {
+export function textStart(bytes: Buffer): number {
   if (!isUtf8(bytes)) throw malformed();
   return bytes[0] === 0xef && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
 }
@@ -26,7 +26,7 @@ export const firstKey: ParamOf = ([first]) => first;
 const MAX_STRING_MB = 36;
 
 /** What a long body is read by: it meets the same refusals as a short one. */
-export const callersRules = (paramOf: ParamOf): JsonRules => ({
+export const requestJsonRules = (paramOf: ParamOf): JsonRules => ({
   maxDepth: MAX_DEPTH,
   maxMembers: MAX_MEMBERS,
   maxObjectMembers: MAX_OBJECT_MEMBERS,
@@ -49,7 +49,7 @@ export function parseJson(bytes: Buffer, paramOf: ParamOf = firstKey): unknown {
   let text: string;
   let value: unknown;
   try {
-    text = bytes.toString('utf8', beginningOf(bytes));
+    text = bytes.toString('utf8', textStart(bytes));
     value = JSON.parse(text);
   } catch {
     throw malformed();

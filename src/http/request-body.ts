@@ -3,10 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Principal } from '../access/access.types.js';
 import { readJsonBody, readUnpacked } from './body.js';
 import type { BodyReading, BodyRules } from './body.js';
-import type { ByteBudget, Holding } from './byte-budget.js';
+import type { ByteBudget, ByteReservation } from './byte-budget.js';
 import { JsonReader } from '../text/json-reader.js';
-import { beginningOf, callersRules, firstKey, parseJson } from './json-text.js';
+import { textStart, requestJsonRules, firstKey, parseJson } from './json-text.js';
 import type { ParamOf } from './json-text.js';
+import { freeBytes } from '../collections/free-bytes.js';
 import type { TimeSlicer } from '../collections/time-slicer.js';
 import type { ApiError } from '../contract/errors.js';
 
@@ -20,7 +21,7 @@ const PIECE_BYTES = 512 * 1024;
  * of the process until `release`.
  */
 export class RequestBody {
-  #holding: Holding | null = null;
+  #holding: ByteReservation | null = null;
 
   constructor(
     private readonly request: IncomingMessage,
@@ -29,7 +30,7 @@ export class RequestBody {
   ) {}
 
   /** What the request holds. */
-  get holding(): Holding {
+  get byteReservation(): ByteReservation {
     return (this.#holding ??= this.means.budget.hold(this.principal));
   }
 
@@ -45,24 +46,34 @@ export class RequestBody {
 
   private reading(limitBytes: number): BodyReading {
     const {
-      holding,
+      byteReservation,
       means: { rules, timeSlicer },
     } = this;
-    return { limitBytes, holding, timeSlicer, ...(rules && { rules }) };
+    return { limitBytes, byteReservation, timeSlicer, ...(rules && { rules }) };
   }
 
   /** @throws ApiError invalid_request, rate_limited, unavailable; as {@link parseJson} */
   async parse(bytes: Buffer, paramOf: ParamOf = firstKey): Promise<unknown> {
     if (bytes.length <= SHORT_BYTES) return parseJson(bytes, paramOf);
-    const reader = new JsonReader(bytes, callersRules(paramOf), beginningOf(bytes));
+    const reader = new JsonReader(bytes, requestJsonRules(paramOf), textStart(bytes));
     let weight = 0;
     await this.means.timeSlicer.run((until) => {
       const done = reader.read(until);
-      this.holding.grow(reader.weight - weight);
+      this.byteReservation.grow(reader.weight - weight);
       ({ weight } = reader);
       return done;
     });
     return reader.value;
+  }
+
+  /** The value of a body that must be plain JSON. Its bytes are freed. @throws ApiError as `readJson` and `parse` */
+  async parseJson(limitBytes: number, paramOf: ParamOf): Promise<unknown> {
+    const bytes = await this.readJson(limitBytes);
+    try {
+      return await this.parse(bytes, paramOf);
+    } finally {
+      freeBytes(bytes);
+    }
   }
 
   /** Identifies a body: the bytes of a short one, the SHA-256 of a long one. */

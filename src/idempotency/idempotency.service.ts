@@ -6,7 +6,7 @@ import type { Database } from '../database/database.types.js';
 import { ApiError } from '../contract/errors.js';
 import type { Storage } from '../files/index.js';
 import { newId } from '../contract/ids.js';
-import type { CallContext, MadeAnswers } from '../metering/call-context.js';
+import type { CallContext, UnchargedAnswers } from '../metering/call-context.js';
 import { createAnswerSeal, type AnswerSeal } from './answer-seal.js';
 import { checkIdempotencyKey, fingerprintOf, inFlight, storedKey } from './idempotency.key.js';
 import * as queries from './idempotency.queries.js';
@@ -20,7 +20,7 @@ import type {
   IdempotentRun,
 } from './idempotency.types.js';
 import { KeyHolds, type KeyHold } from './key-holds.js';
-import { createMadeAnswers } from './uncharged-answers.js';
+import { createUnchargedAnswers } from './uncharged-answers.js';
 import { Recording } from './recording.js';
 
 const PURGE_INTERVAL_MS = 3_600_000;
@@ -156,8 +156,8 @@ interface Asked {
   made: Buffer | null;
 }
 
-function outcomeOf(kept: Kept, asked: Asked): IdempotencyOutcome {
-  const { request, row } = asked;
+function outcomeOf(kept: Kept, requested: Asked): IdempotencyOutcome {
+  const { request, row } = requested;
   switch (row.outcome) {
     case 'mismatch':
       throw new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
@@ -166,7 +166,7 @@ function outcomeOf(kept: Kept, asked: Asked): IdempotencyOutcome {
     case 'in_flight':
       return meetInFlight(kept, request, row);
     case 'run':
-      return takeUp(kept, asked);
+      return takeUp(kept, requested);
   }
 }
 
@@ -236,7 +236,7 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
     });
   return {
     rowId,
-    madeAnswers: madeAnswersOf(kept, rowId, made),
+    unchargedAnswers: unchargedAnswersOf(kept, rowId, made),
     record(head): AnswerRecorder {
       const recording = new Recording(head, kept.maxBodyBytes);
       kept.live.set(rowId, { recording, call });
@@ -277,7 +277,7 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
   };
 }
 
-function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAnswers {
+function unchargedAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): UnchargedAnswers {
   const { seal, timeSlicer, maxBodyBytes, processId, database, logger } = kept;
   const left = sealed && seal.openBytes(sealed);
   const write = async (bytes: Buffer | null): Promise<void> => {
@@ -293,7 +293,7 @@ function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAn
     const isOurs = await Promise.race([written, sleep(KEEP_MS, true, { ref: false })]);
     if (!isOurs) throw inFlight();
   };
-  return createMadeAnswers({ left, timeSlicer, maxBytes: maxBodyBytes, write });
+  return createUnchargedAnswers({ left, timeSlicer, maxBytes: maxBodyBytes, write });
 }
 
 /**

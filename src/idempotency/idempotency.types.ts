@@ -1,4 +1,4 @@
-import type { CallContext, MadeAnswers } from '../metering/call-context.js';
+import type { CallContext, UnchargedAnswers } from '../metering/call-context.js';
 
 /** The properties by which two requests are compared (decisions 6, "Beyond the contract"). */
 export interface IdempotentRequest {
@@ -67,8 +67,8 @@ export interface AnswerPart {
 export interface IdempotentRun {
   /** For `call.idempotencyKey`: the row that the call's job is bound to. */
   rowId: string;
-  /** For `call.madeAnswers`. */
-  madeAnswers: MadeAnswers;
+  /** For `call.unchargedAnswers`. */
+  unchargedAnswers: UnchargedAnswers;
   /** Lets retries join a streamed answer. `finish` without a body then stores the recorded bytes. */
   record(head: RecordedHead): AnswerRecorder;
   /** Stores the answer for 24 h. A body over the size limit is not stored (a retry then waits for the job, or gets 409). */

@@ -8,7 +8,7 @@ import { BIND } from './idempotency.queries.js';
 const LOST = 'PSKEY';
 
 /** Converts an error of a creation: 409 if another request has taken the call's Idempotency-Key over. */
-export function orKeyLost(error: unknown): unknown {
+export function toKeyLostError(error: unknown): unknown {
   for (let fault = error; fault instanceof Error && !(fault instanceof ApiError); fault = fault.cause)
     if ((fault as NodeJS.ErrnoException).code === LOST) return inFlight();
   return error;
@@ -26,12 +26,12 @@ export async function bindToKey(
 ): Promise<void> {
   if (idempotencyKey === null) return;
   await sql.query(BIND, [idempotencyKey, id]).catch((error: unknown) => {
-    throw orKeyLost(error);
+    throw toKeyLostError(error);
   });
 }
 
 /** Takes the first id with the prefix that an earlier request with the call's key has bound; null if there is none. */
-export function takeBound({ boundIds }: Pick<KeyedCall, 'boundIds'>, prefix: string): string | null {
+export function takeBoundId({ boundIds }: Pick<KeyedCall, 'boundIds'>, prefix: string): string | null {
   const at = boundIds?.findIndex((id) => id.startsWith(`${prefix}_`)) ?? -1;
   return boundIds?.splice(at, at < 0 ? 0 : 1)[0] ?? null;
 }

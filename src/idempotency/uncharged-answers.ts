@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { TimeSlicer } from '../collections/time-slicer.js';
-import type { MadeAnswer, MadeAnswers } from '../metering/call-context.js';
+import type { UnchargedAnswer, UnchargedAnswers } from '../metering/call-context.js';
 import { jsonPieces } from '../text/json-pieces.js';
 import { readJson } from '../text/read-json.js';
 import { writeJsonUpTo } from '../text/write-json.js';
 
-interface Kept extends MadeAnswer {
+interface Kept extends UnchargedAnswer {
   digest: string;
 }
 
@@ -25,7 +25,7 @@ async function digestOf(input: unknown, timeSlicer: TimeSlicer): Promise<string>
 }
 
 /** Where answers are stored and found again. */
-export interface MadeAnswersOptions {
+export interface UnchargedAnswersOptions {
   /** What an earlier request with the key has stored. */
   left: Buffer | null;
   timeSlicer: TimeSlicer;
@@ -35,7 +35,12 @@ export interface MadeAnswersOptions {
   write(made: Buffer | null): Promise<void>;
 }
 
-export function createMadeAnswers({ left, timeSlicer, maxBytes, write }: MadeAnswersOptions): MadeAnswers {
+export function createUnchargedAnswers({
+  left,
+  timeSlicer,
+  maxBytes,
+  write,
+}: UnchargedAnswersOptions): UnchargedAnswers {
   let unread = left;
   return {
     async take(input) {

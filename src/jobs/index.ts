@@ -9,7 +9,7 @@ export type {
   JobService,
   NewJob,
 } from './jobs.types.js';
-export { createJobClock, createJobLookup, createMovingJobs } from './job.queries.js';
+export { createJobEventReader, createJobLookup } from './job.queries.js';
 export type { Batcher } from './batcher.js';
 export { createBatcher, wasRolledBack } from './batcher.js';
 export type { JobPosition } from './job.queries.js';

@@ -1,4 +1,7 @@
 import type { Database, SqlValue } from '../database/database.types.js';
+import { badCursor, toPage } from '../collections/page.js';
+import { createOrganizationEventReader } from '../events/index.js';
+import type { OrganizationEventReader } from '../events/index.js';
 import { invalid, notFound } from '../contract/errors.js';
 import { isJobId, JOB_COLUMNS, toJob, toJobEvent } from './job.row.js';
 import type { JobEventRow, JobRow } from './job.row.js';
@@ -9,9 +12,11 @@ import { storedText } from '../text/stored-json.js';
 const GET = `SELECT ${JOB_COLUMNS} FROM jobs WHERE id = $1`;
 const GET_MANY = `SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ANY ($1)`;
 
-const EVENTS = `SELECT ${JOB_COLUMNS.replace(/\w+/g, 'j.$&')}, e.sequence AS e_sequence, e.type AS e_type, e.status AS e_status,
-    e.progress AS e_progress, e.attempt AS e_attempt, e.fence AS e_fence, e.started_at AS e_started_at
-  FROM job_events e JOIN jobs j ON j.id = e.job_id
+/** An event `e` and its job `x`. */
+const EVENT_COLUMNS = `${JOB_COLUMNS.replace(/\w+/g, 'x.$&')}, e.sequence AS e_sequence, e.type AS e_type, e.status AS e_status,
+    e.progress AS e_progress, e.attempt AS e_attempt, e.fence AS e_fence, e.started_at AS e_started_at`;
+
+const EVENTS = `SELECT ${EVENT_COLUMNS} FROM job_events e JOIN jobs x ON x.id = e.job_id
   WHERE e.job_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3`;
 
 /** How a tenant reads its jobs; row level security limits the rows. */
@@ -33,10 +38,10 @@ function checkFilter({ prompt, ...others }: JobFilter): void {
     throw invalid(`prompt must have at most ${MAX_PROMPT} characters`, 'prompt');
 }
 
-/** What a list's conditions compare with: no text that PostgreSQL cannot take. */
+/** Checks the values of a list's conditions: PostgreSQL refuses some texts. */
 const comparable = (values: readonly string[]): string[] => values.map(storedText);
 
-/** Only the conditions that are asked for, so that each combination has its own query plan and none scans jobs of other tools. */
+/** Contains only the requested conditions, so that each combination has its own query plan and none scans jobs of other tools. */
 function conditionsOf(
   { tool, pending, filter = {} }: Pick<JobQuery, 'tool' | 'pending' | 'filter'>,
   add: (value: SqlValue) => string,
@@ -70,8 +75,8 @@ function conditionsOf(
 
 async function list(database: Database, orgId: string, query: JobQuery): Promise<JobPage> {
   const { first, after, before, backwards = false, oldestFirst = false } = query;
-  for (const cursor of [after, before])
-    if (cursor !== undefined && !isJobId(cursor)) throw invalid('Invalid cursor', 'cursor');
+  const bad = badCursor(query, isJobId);
+  if (bad !== undefined) throw invalid('Invalid cursor', bad);
   const values: SqlValue[] = [orgId, first + 1];
   const add = (value: SqlValue): string => `$${values.push(value)}`;
   const [later, earlier] = oldestFirst ? ['>', '<'] : ['<', '>'];
@@ -84,12 +89,7 @@ async function list(database: Database, orgId: string, query: JobQuery): Promise
   const order = oldestFirst === backwards ? 'DESC' : 'ASC';
   const text = `SELECT ${JOB_COLUMNS} FROM jobs WHERE ${conditions.join(' AND ')} ORDER BY id ${order} LIMIT $2`;
   const rows = await database.tenantQuery<JobRow>(orgId, text, values);
-  const nodes = rows.slice(0, first).map(toJob);
-  const hasMore = rows.length > first;
-  if (!backwards) return { nodes, nextCursor: hasMore ? (nodes.at(-1)?.id ?? null) : null };
-  nodes.reverse();
-  const nextCursor = before === undefined ? null : (nodes.at(-1)?.id ?? null);
-  return { nodes, nextCursor, hasPrevious: hasMore };
+  return toPage(rows.map(toJob), query, ({ id }) => id);
 }
 
 async function count(
@@ -131,14 +131,6 @@ const POSITIONS = {
   text: 'SELECT id, org_id AS "orgId", created_at AS "createdAt", sequence, status FROM jobs WHERE id = ANY ($1)',
 };
 
-const MOVING = {
-  name: 'jobs_moving',
-  text: `SELECT id, org_id AS "orgId", created_at AS "createdAt", sequence, status FROM jobs
-    WHERE org_id = ANY ($1) AND status IN ('pending', 'processing')
-    UNION ALL SELECT id, org_id, created_at, sequence, status FROM jobs
-    WHERE org_id = ANY ($1) AND completed_at > clock_timestamp() - interval '10 seconds'`,
-};
-
 /** The position of a job in its history, for any organisation. */
 export type JobPosition = Pick<Job, 'id' | 'orgId' | 'createdAt' | 'sequence' | 'status'>;
 
@@ -149,20 +141,11 @@ export function createJobLookup(
   return (jobIds) => database.system.query<JobPosition>(POSITIONS, [jobIds]);
 }
 
-/** Reads the positions of all jobs of some organisations that are unfinished, or finished within the last 10 seconds. */
-export function createMovingJobs(
-  database: Pick<Database, 'system'>,
-): (orgIds: string[]) => Promise<JobPosition[]> {
-  return (orgIds) => database.system.query<JobPosition>(MOVING, [orgIds]);
-}
-
-const NOW = { name: 'jobs_now', text: 'SELECT clock_timestamp() AS now' };
-
-/** Reads the database's clock, by which jobs are created. */
-export function createJobClock(database: Pick<Database, 'system'>): () => Promise<Date> {
-  return async () => {
-    const [row] = await database.system.query<{ now: Date }>(NOW);
-    if (row === undefined) throw new Error('PostgreSQL tells no time');
-    return row.now;
-  };
+/** Reads the events of all jobs of whole organisations. */
+export function createJobEventReader(database: Pick<Database, 'system'>): OrganizationEventReader<JobEvent> {
+  return createOrganizationEventReader<JobEventRow, JobEvent>(database, {
+    ...{ table: 'job_events', id: 'job_id', entities: 'jobs' },
+    columns: EVENT_COLUMNS,
+    toEvent: toJobEvent,
+  });
 }

@@ -29,12 +29,13 @@ export interface JobRow {
   attempt: number;
   fence: number;
   sequence: number;
+  live: Job['live'];
 }
 
 /** The columns of {@link JobRow}. Only the transitions (moves/) use the columns of claims, leases and deadlines. */
 export const JOB_COLUMNS = `id, org_id, user_id, key_id, tool, status, progress, input_params, output_data, result,
   estimated_credits, actual_credits, error_message, error_code, created_at, started_at, completed_at, model, model_tier,
-  multiplier, operation_id, request_id, attempt, fence, sequence`;
+  multiplier, operation_id, request_id, attempt, fence, sequence, live`;
 
 export function toJob(row: JobRow): Job {
   return {
@@ -63,6 +64,7 @@ export function toJob(row: JobRow): Job {
     attempt: row.attempt,
     fence: row.fence,
     sequence: row.sequence,
+    live: row.live,
   };
 }
 

@@ -5,15 +5,16 @@ import type { FileService } from '../files/files.types.js';
 import { createJobLookup, createJobReader } from './job.queries.js';
 import { isJobId } from './job.row.js';
 import { isFinished } from './job.transitions.js';
+import { partsOf } from './job.parts.js';
 import { createJobWaiter } from './job.waiter.js';
 import type { Job, JobService } from './jobs.types.js';
 import { createJobCreation, requireRoom } from './moves/create.queries.js';
 import { cancelJob } from './moves/finish.queries.js';
 
-/** The jobs of organisations: what the faces and the generation pipeline call. */
+/** The jobs of organisations, for the APIs and the generation pipeline. */
 export function createJobService(options: {
   database: Database;
-  /** Of cancelled jobs. */
+  /** Removes the files of cancelled jobs. */
   files: Pick<FileService, 'removeFilesOfFailedWork'>;
   logger: Logger;
 }): JobService & { drain(): void; close(): void } {
@@ -49,6 +50,7 @@ export function createJobService(options: {
     create: createJobCreation(database),
     requireRoom: (principal) => requireRoom(database, principal),
     cancel,
+    parts: (job) => partsOf({ database, get: reader.get }, job),
     wait,
     drain: () => waiter.drain(),
     close: () => waiter.close(),

@@ -6,11 +6,13 @@ import { newId } from '../contract/ids.js';
 import { FairSemaphore } from '../processes/index.js';
 import type { Permit } from '../processes/index.js';
 import type { Tool } from '../contract/words.js';
+import type { Model } from '../models/models.types.js';
 import type { JobHandler } from './jobs.types.js';
 import { takeJobs } from './moves/claim.queries.js';
 import type { ClaimedJob, ClaimSlot } from './moves/claim.queries.js';
 import { createCompletion } from './moves/complete.queries.js';
-import { takeLeftOrders } from './moves/orders.queries.js';
+import { claimOrphanedOrders } from './moves/orders.queries.js';
+import { forgetParts } from './moves/parts.queries.js';
 import { requeueJobs, sweepJobs } from './moves/requeue.queries.js';
 import { renewLeases } from './moves/leases.queries.js';
 import { createProgressReporter } from './progress.js';
@@ -34,15 +36,17 @@ export interface JobWorker {
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
-/** What a worker needs. The times are settable for tests of faults. */
+/** The dependencies of a worker. The times can be set for fault tests. */
 export interface JobWorkerOptions {
   database: Pick<Database, 'system' | 'hints' | 'dedicated'>;
   handlers: JobHandler[];
-  /** Of jobs that fail, or were cancelled meanwhile. */
+  /** Removes the files of jobs that fail, or were cancelled meanwhile. */
   files: Pick<FileService, 'removeFilesOfFailedWork'>;
-  /** `WORKER_CONCURRENCY`: overrides of the handlers' own. */
+  /** `WORKER_CONCURRENCY`: replaces the handlers' own concurrency. */
   concurrency?: Partial<Record<Tool, number>>;
   logger: Logger;
+  /** Whether a key may use a fallback at present. Default: every fallback. */
+  mayUseFallback?(keyId: string, model: Model): Promise<boolean>;
   /** Default 30,000. */
   leaseMs?: number;
   /** Default 8,000. */
@@ -55,8 +59,10 @@ export interface JobWorkerOptions {
 
 /** How long a stopping worker lets its jobs run (decisions 9). */
 const GRACE_MS = 25_000;
-/** Least interval at which a worker without free permits searches for jobs of organisations that hold no permit. */
+/** Minimum interval at which a worker without free permits searches for jobs of organisations that hold no permit. */
 const NEWCOMERS_EVERY_MS = 100;
+/** Interval at which parts of ended jobs are forgotten. */
+const FORGET_PARTS_MS = 20_000;
 
 export function createJobWorker(options: JobWorkerOptions): JobWorker {
   return new Worker(options);
@@ -81,6 +87,7 @@ class Worker implements JobWorker {
   private readonly cancelledMeanwhile = new Set<string>();
   private renewedAt = 0;
   private lookedForOrdersAt = Number.NEGATIVE_INFINITY;
+  private forgotPartsAt = performance.now();
   /** The connection on which claims are sent, one after the other. */
   private connection: Promise<DedicatedSql> | null = null;
 
@@ -131,7 +138,7 @@ class Worker implements JobWorker {
     await Promise.all([...this.running.values()].map((attempt) => attempt.ended));
   }
 
-  /** Leases are returned first, so that other workers can begin while the handlers here end; the fence keeps their writes apart. */
+  /** Leases are returned first, so that other workers can begin while the handlers here end; the fence rejects the writes of the old attempts. */
   private async giveUp(): Promise<void> {
     const attempts = [...this.running.values()];
     for (const attempt of attempts) attempt.stop('shutdown');
@@ -157,7 +164,7 @@ class Worker implements JobWorker {
     return new FairSemaphore({ permits, onFree: () => this.wakeFor(tool) });
   }
 
-  /** What can be claimed; the reserve for newcomers is looked at only so often, since one organisation's backlog finds it closed each time. */
+  /** The jobs that can be claimed. The reserve for newcomers is checked only at an interval, because one organisation's backlog can never use it. */
   private freeSlots(): ClaimSlot[] {
     const looks = performance.now() - this.lookedForNewcomersAt >= NEWCOMERS_EVERY_MS;
     const slots: ClaimSlot[] = [];
@@ -170,7 +177,7 @@ class Worker implements JobWorker {
     return slots;
   }
 
-  /** Another worker may have held candidates that it then left; and of what waits where no permit is free now, newcomers have the reserve. */
+  /** Searches again later: another worker may have locked candidates that it did not claim, and newcomers may use the reserve while no permit is free. */
   private lookAgain(slots: ClaimSlot[]): void {
     const free = slots.filter(({ tool }) => (this.permits.get(tool)?.available.free ?? 0) > 0);
     if (free.length > 0) this.wanted = true;
@@ -183,7 +190,7 @@ class Worker implements JobWorker {
     if (reserve > 0) this.wakeForNewcomers();
   }
 
-  /** At once after a quiet time. */
+  /** Claims immediately after a quiet time. */
   private wakeForNewcomers(): void {
     if (this.newcomers !== null || this.stopping) return;
     const dueMs = this.lookedForNewcomersAt + NEWCOMERS_EVERY_MS - performance.now();
@@ -200,7 +207,7 @@ class Worker implements JobWorker {
   private wake(): void {
     this.wanted = true;
     if (this.stopping || this.claiming) return;
-    // Attempts that one completion ended leave their slots in the same turn: one claim fills them all.
+    // One completion can end several attempts, which free their slots in the same turn, so one claim fills them all.
     this.claiming = nextTurn()
       .then(() => this.claim())
       .finally(() => {
@@ -225,7 +232,7 @@ class Worker implements JobWorker {
           leaseMs: this.leaseMs,
         });
         const attempts = (await jobs).map((job) => this.begin(job, held));
-        if (!(await held)) await this.forsake(attempts);
+        if (!(await held)) await this.abandonClaims(attempts);
         else if (attempts.length > 0) this.lookAgain(slots);
       }
     } catch (error) {
@@ -234,14 +241,14 @@ class Worker implements JobWorker {
   }
 
   /** Drops attempts whose claim was not committed, as far as known. If it was committed after all, returns the leases. */
-  private async forsake(attempts: RunningJob[]): Promise<void> {
+  private async abandonClaims(attempts: RunningJob[]): Promise<void> {
     for (const attempt of attempts) attempt.stop('lost');
     const jobs = attempts.map(({ job }) => job);
     await requeueJobs(this.options.database.system, this.id, jobs);
     throw new Error('the claim was lost before it was committed');
   }
 
-  /** The permit of a claimed job. The claim has followed the semaphore's rules, so the permit is free. */
+  /** The permit of a claimed job. The claim followed the semaphore's rules, so a permit is free. */
   private permitFor({ tool, orgId }: ClaimedJob['job']): Permit {
     const permits = this.permits.get(tool);
     if (permits === undefined) throw new Error(`claimed a job of tool ${tool} without permits`);
@@ -262,6 +269,7 @@ class Worker implements JobWorker {
       sql: database.system,
       files: this.options.files,
       logger,
+      ...(this.options.mayUseFallback && { mayUseFallback: this.options.mayUseFallback }),
       complete: this.complete,
       progress: (job, percent) => this.progress.report(job, percent),
     });
@@ -282,6 +290,10 @@ class Worker implements JobWorker {
         this.wakeForNewcomers();
       }
       if (orders) await this.withdrawLeft();
+      if (performance.now() - this.forgotPartsAt >= FORGET_PARTS_MS) {
+        this.forgotPartsAt = performance.now();
+        await forgetParts(this.options.database.system);
+      }
     } catch (error) {
       this.options.logger.warn({ err: error }, 'the sweep of jobs failed; the next one tries again');
     }
@@ -292,7 +304,10 @@ class Worker implements JobWorker {
     const { database, withdrawAfterMs = 15_000, logger } = this.options;
     if (performance.now() - this.lookedForOrdersAt < withdrawAfterMs / 3) return;
     this.lookedForOrdersAt = performance.now();
-    for (const { jobId, tool, engine, reference } of await takeLeftOrders(database.system, withdrawAfterMs))
+    for (const { jobId, tool, engine, reference } of await claimOrphanedOrders(
+      database.system,
+      withdrawAfterMs,
+    ))
       this.handlers
         .get(tool)
         ?.withdraw?.(engine, reference)

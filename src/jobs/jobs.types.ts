@@ -1,6 +1,8 @@
+import type { Page, PageQuery } from '../collections/page.js';
 import type { ErrorCode } from '../contract/errors.js';
 import type { Amounts, ClientInfo, JobStatus, Tool } from '../contract/words.js';
 import type { OperationOutcome, OperationTally } from '../metering/index.js';
+import type { LiveOptions } from '../contract/live.js';
 import type { Principal } from '../access/access.types.js';
 
 /** A row of `jobs` (contract 2.10). `inputParams` and `outputData` contain ids of files; the APIs replace them by signed URLs (decisions 9). */
@@ -41,6 +43,8 @@ export interface Job {
   fence: number;
   /** Sequence of the job's last event; 1 is `job.pending`. */
   sequence: number;
+  /** The parts that its caller reads before the job completes; null: none. Not shown in the job. */
+  live: LiveOptions | null;
 }
 
 export interface NewJob {
@@ -57,10 +61,13 @@ export interface NewJob {
   operationId: string;
   requestId: string;
   client: ClientInfo;
+  /** The attribution of its operation, needed if the database loses the reservation. Default: none. */
+  countedFor?: object;
   /** File ids that belong to the job (inputs): removed with it. */
   fileIds: string[];
   /** Row of `idempotency_keys` to bind in the same transaction. */
   idempotencyKey?: string;
+  live?: LiveOptions;
 }
 
 export const JOB_EVENT_TYPES = [
@@ -91,7 +98,7 @@ export interface JobOutcome {
   fileIds: string[];
 }
 
-/** What a worker stores of a completed job, with what the record of its operation says. */
+/** The data that a worker stores for a completed job, with the outcome for its operation's record. */
 export interface CompletedWork extends JobOutcome {
   record: OperationOutcome;
 }
@@ -110,7 +117,16 @@ export interface JobOrders {
   /** Deletes an order that was cancelled, whoever holds the job. */
   withdrawn(engine: string, reference: string): Promise<void>;
   /** Whether another worker continues the aborted attempt's job, because this worker stops or has lost the lease. */
-  handedOver(): boolean;
+  isHandedOver(): boolean;
+}
+
+/** Shows the parts of an attempt's result before it is complete. */
+export interface JobParts {
+  readonly liveOptions: LiveOptions;
+  /** Whether a part was shown; then another attempt cannot continue where this one breaks off. */
+  readonly begun: boolean;
+  /** Shown within 50 ms, in order. */
+  give(bytes: Uint8Array): void;
 }
 
 export interface JobContext {
@@ -120,8 +136,10 @@ export interface JobContext {
   signal: AbortSignal;
   /** 0 to 100; never goes down within an attempt; throttled. */
   progress(percent: number): void;
-  /** What the record of the job's operation will say of this attempt. */
+  /** Collects this attempt's part of the operation's record. */
   tally: OperationTally;
+  /** Null if nobody reads parts. */
+  parts: JobParts | null;
 }
 
 export interface JobHandler {
@@ -136,14 +154,9 @@ export interface JobHandler {
   withdraw?(engine: string, reference: string): Promise<void>;
 }
 
-export interface JobPage {
-  nodes: Job[];
-  nextCursor: string | null;
-  /** Of a page that was read backwards: whether there is another before it. */
-  hasPrevious?: boolean;
-}
+export type JobPage = Page<Job>;
 
-/** Which jobs are listed: those that have one of the values of each list. */
+/** The conditions of a list: a job must match one value of each given list. */
 export interface JobFilter {
   tools?: Tool[] | null;
   statuses?: JobStatus[] | null;
@@ -151,27 +164,20 @@ export interface JobFilter {
   models?: string[] | null;
   keyIds?: string[] | null;
   endUsers?: string[] | null;
-  /** A part of the prompt or of the spoken text, in any case. */
+  /** A part of the prompt or of the spoken text; upper and lower case are equal. */
   prompt?: string | null;
-  /** Made at this time or later. */
+  /** Created at this time or later. */
   since?: Date | null;
-  /** Made before this time. */
+  /** Created before this time. */
   until?: Date | null;
 }
 
-export interface JobQuery {
+export interface JobQuery extends PageQuery {
   tool?: Tool;
   pending: boolean;
   filter?: JobFilter;
   /** Default: the newest first. */
   oldestFirst?: boolean;
-  first: number;
-  /** The page begins after this job. */
-  after?: string;
-  /** The page ends before this job. */
-  before?: string;
-  /** The last `first` of those that fit, in the same order. */
-  backwards?: boolean;
 }
 
 export interface JobService {
@@ -185,12 +191,14 @@ export interface JobService {
   getMany(orgId: string, ids: string[]): Promise<Job[]>;
   /** Newest first. `after` and `nextCursor` are the id of the last job of a page. */
   list(orgId: string, query: JobQuery): Promise<JobPage>;
-  /** How many jobs all pages of a list have. */
+  /** The number of jobs on all pages of a list. */
   count(orgId: string, query: Pick<JobQuery, 'tool' | 'pending' | 'filter'>): Promise<number>;
   /** @throws not_found, invalid_request `Cannot cancel completed job` … */
   cancel(orgId: string, id: string): Promise<Job>;
   /** Waits until the job is finished, the time is over or the signal fires; returns the job's state at that time. */
   wait(orgId: string, id: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Job>;
+  /** See {@link LiveReading}. @throws ApiError server_error if parts of speech or text are lost */
+  parts(job: Job): AsyncIterable<Buffer>;
   /** Events with sequence > after, at most `limit`, in order. */
   events(orgId: string, id: string, after: number, limit: number): Promise<JobEvent[]>;
 }
@@ -203,6 +211,14 @@ export interface JobEvents {
    * @throws ApiError not_found `Job not found`; invalid_request for an `after` that is beyond the last event
    */
   progress(query: { orgId: string; jobId: string; after?: number }): Promise<AsyncIterableIterator<JobEvent>>;
-  /** All jobs' events of an organisation from now on, or those of one job; null: of none. */
-  updates(query: { orgId: string; tool?: Tool; jobId?: string | null }): AsyncIterableIterator<JobEvent>;
+  /**
+   * All jobs' events of an organisation, or those of one job (null: of no job): from now on, or from the cursor of an earlier item.
+   * @throws ApiError invalid_request for an invalid cursor
+   */
+  updates(query: {
+    orgId: string;
+    tool?: Tool;
+    jobId?: string | null;
+    after?: string;
+  }): Promise<AsyncIterableIterator<JobEvent & { cursor: string }>>;
 }

@@ -17,9 +17,9 @@ export interface Hold {
 /** Work that a worker has claimed, until it ends or is returned to the queue. */
 export interface LeasedWork {
   readonly hold: Hold;
-  /** Resolves when nothing of it runs any more; `left` if another worker is to continue it. Never rejects. */
+  /** Resolves when it no longer runs; `left` if another worker must continue it. Never rejects. */
   readonly ended: Promise<'done' | 'left'>;
-  /** Whether it waits and has released its permit meanwhile. */
+  /** Whether it waits without a permit. */
   readonly rests: boolean;
   /** Called when the worker stops soon. */
   drain(): void;
@@ -56,9 +56,9 @@ export interface LeaseWorker {
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
-/** The times are settable for tests of faults. */
+/** The times can be set for fault tests. */
 export interface LeaseTimes {
-  /** Permits, with half as many in reserve; default 32: most of the time is spent waiting for models. */
+  /** The number of permits; half as many more are in reserve. Default 32, because most of the time is spent waiting for models. */
   concurrency?: number;
   leaseMs?: number;
   heartbeatMs?: number;
@@ -77,7 +77,7 @@ export interface LeaseWorkerOptions<Row extends { org_id: string }> extends Leas
 }
 
 const GRACE_MS = 25_000;
-/** After the database was silent for this long, a worker waits as long again before it takes over leases: their holders renew them first. */
+/** If the database did not answer for this long, a worker waits the same time again before it takes over leases, so that their holders can renew them first. */
 const HEARTBEAT_TIMEOUT_MS = 10_000;
 /** The maximum of one organisation's work that waits without a permit, all of which is in memory. */
 const MAX_RESTING_PER_ORG = 32;
@@ -205,7 +205,7 @@ class Worker<Row extends { org_id: string }> implements LeaseWorker {
   }
 
   /**
-   * Tries until the database answers, because the work may have been left when the database was away. Its lease is renewed meanwhile. The fence protects
+   * Repeats until the database answers, because work is often released while the database is away. Its lease is renewed meanwhile. The fence protects
    * work that another worker has taken or ended by now.
    */
   private async requeue({ hold }: LeasedWork): Promise<void> {

@@ -11,7 +11,7 @@ interface JobOrdersOptions {
   logger: Logger;
   /** Whether the claim was committed. */
   held: Promise<boolean>;
-  handedOver(): boolean;
+  isHandedOver(): boolean;
 }
 
 /** The orders of one attempt. The attempt knows them even if they could not be stored; then a crash can place and pay an order twice. */
@@ -21,7 +21,7 @@ export function createJobOrders({
   sql,
   logger,
   held,
-  handedOver,
+  isHandedOver,
 }: JobOrdersOptions): JobOrders & { any(): boolean } {
   const { job } = claimed;
   const orders = new Map(Object.entries(claimed.orders));
@@ -44,6 +44,6 @@ export function createJobOrders({
       orders.delete(engine);
       await forgetOrder(sql, job.id, { engine, reference });
     },
-    handedOver,
+    isHandedOver,
   };
 }

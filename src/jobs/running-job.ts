@@ -5,20 +5,22 @@ import type { Permit } from '../processes/index.js';
 import type { Sql } from '../database/database.types.js';
 import { ApiError } from '../contract/errors.js';
 import type { ErrorCode } from '../contract/errors.js';
-import { OperationTally, SUCCEEDED } from '../metering/index.js';
+import { CANCELLED, OperationTally, SUCCEEDED } from '../metering/index.js';
+import type { Model } from '../models/models.types.js';
 import type { FileService } from '../files/files.types.js';
 import type { CompletedWork, Job, JobHandler, JobOutcome } from './jobs.types.js';
 import type { ClaimedJob } from './moves/claim.queries.js';
 import { isBoundInUsd } from './moves/bound.queries.js';
-import { failJob } from './moves/finish.queries.js';
+import { failJob, noteSpent } from './moves/finish.queries.js';
 import { forgetOrders } from './moves/orders.queries.js';
 import { requeueJobs } from './moves/requeue.queries.js';
+import { PartWriter } from './job.parts.js';
 import { createJobOrders } from './orders.js';
 
 /** Why an attempt was stopped from outside. */
 export type StopReason = 'cancelled' | 'lost' | 'timeout' | 'shutdown';
 
-/** What an attempt needs of its worker. */
+/** The functions of its worker that an attempt needs. */
 export interface AttemptOptions {
   claimed: ClaimedJob;
   /** Whether the claim was committed. The handler runs before that is known; nothing is written before it. */
@@ -30,6 +32,7 @@ export interface AttemptOptions {
   sql: Sql;
   files: Pick<FileService, 'removeFilesOfFailedWork'>;
   logger: Logger;
+  mayUseFallback?(keyId: string, model: Model): Promise<boolean>;
   complete(job: Job, outcome: CompletedWork): Promise<boolean>;
   progress(job: Job, percent: number): void;
 }
@@ -47,6 +50,7 @@ export class RunningJob {
   readonly ended: Promise<void>;
   private readonly orders: ReturnType<typeof createJobOrders>;
   private readonly tally: OperationTally;
+  private readonly parts: PartWriter | null;
   private readonly abort = new AbortController();
   private reason: StopReason | null = null;
   private over = false;
@@ -58,8 +62,13 @@ export class RunningJob {
     this.job = options.claimed.job;
     this.tally = new OperationTally(this.job.createdAt.getTime());
     this.tally.pricedOnly = () => isBoundInUsd(options.sql, this.job.operationId);
-    const handedOver = (): boolean => this.reason === 'shutdown' || this.reason === 'lost';
-    this.orders = createJobOrders({ ...options, handedOver });
+    const { mayUseFallback } = options;
+    if (mayUseFallback !== undefined)
+      this.tally.mayUseFallback = (model) => mayUseFallback(this.job.keyId, model);
+    const isHandedOver = (): boolean => this.reason === 'shutdown' || this.reason === 'lost';
+    this.orders = createJobOrders({ ...options, isHandedOver });
+    const { live: liveOptions } = this.job;
+    this.parts = liveOptions === null ? null : new PartWriter({ ...options, job: this.job, liveOptions });
     void options.held.then((held) => (this.committed = held));
     this.ended = this.run();
   }
@@ -78,7 +87,7 @@ export class RunningJob {
     return this.committed;
   }
 
-  /** Aborts the handler. The first reason holds. */
+  /** Aborts the handler. Only the first reason counts. */
   stop(reason: StopReason): void {
     if (reason === 'shutdown') this.stopping = true;
     if (this.reason) return;
@@ -91,7 +100,7 @@ export class RunningJob {
     const delay = Math.min(Math.max(0, claimed.remainingMs), MAX_DELAY_MS);
     const timer = setTimeout(() => this.stop('timeout'), delay);
     try {
-      const outcome = await this.handle();
+      const outcome = withParts(await this.handle(), await this.parts?.flush());
       clearTimeout(timer);
       const record = this.tally.outcome(SUCCEEDED);
       // The work is done: a time limit or a stop no longer discards the result; only a worker that has taken the job over does.
@@ -99,10 +108,12 @@ export class RunningJob {
         (this.completed = await this.options.complete(this.job, { ...outcome, record }));
       const refused = await this.write(complete);
       if (refused) await this.fail(this.options.handler.failureMessage, 'server_error');
+      else if (!this.completed) await this.noteSpent();
     } catch (error) {
       await this.failed(error);
     } finally {
       clearTimeout(timer);
+      this.parts?.drop();
       this.over = true;
       this.options.permit.release();
       // If somebody else ended the job meanwhile, that did not include the files that this attempt stored later.
@@ -121,8 +132,8 @@ export class RunningJob {
       if (this.committed) report();
       else void this.options.held.then((held) => held && report());
     };
-    const { orders, tally } = this;
-    const context = { job, signal: abort.signal, progress, orders, tally };
+    const { orders, tally, parts } = this;
+    const context = { job, signal: abort.signal, progress, orders, tally, parts };
     const work = runForOrg(job.orgId, async () => await handler.run(context), this.options.permit);
     const deaf = (async (): Promise<never> => {
       await new Promise((resolve) => abort.signal.addEventListener('abort', resolve, { once: true }));
@@ -134,8 +145,8 @@ export class RunningJob {
   }
 
   private async failed(error: unknown): Promise<void> {
-    // Cancelled and lost jobs are not ours any more; a stopping worker gives the lease back itself.
-    if (this.reason !== null && this.reason !== 'timeout') return;
+    // Cancelled and lost jobs are not ours any more; a stopping worker returns the lease itself.
+    if (this.reason !== null && this.reason !== 'timeout') return this.noteSpent();
     const { logger, handler } = this.options;
     if (this.reason === 'timeout') return this.fail('Job timed out', 'server_error');
     if (!(error instanceof ApiError))
@@ -149,7 +160,18 @@ export class RunningJob {
 
   private async requeue(): Promise<void> {
     const { sql, workerId } = this.options;
+    await this.noteSpent();
     await this.write(async () => (await requeueJobs(sql, workerId, [this.job])).length > 0);
+  }
+
+  /** This attempt's cost is part of the job's cost, even if another attempt ends the job. */
+  private async noteSpent(): Promise<void> {
+    if (this.tally.isEmpty) return;
+    const record = this.tally.outcome(CANCELLED);
+    await this.write(async () => {
+      await noteSpent(this.options.sql, this.job, record);
+      return true;
+    });
   }
 
   private async fail(message: string, code: ErrorCode): Promise<void> {
@@ -158,7 +180,7 @@ export class RunningJob {
     await this.write(() => failJob(sql, { workerId, attempt: this.job, message, code, record }));
   }
 
-  /** Orders that the upstream itself has ended need no cancelling. If this write is lost, the upstream is asked in vain; nothing worse. */
+  /** Orders that the upstream itself has ended need no cancelling. If this write is lost, the upstream only gets a needless cancellation. */
   private async forgetOrders(): Promise<void> {
     if (!this.orders.any()) return;
     await forgetOrders(this.options.sql, this.job.id).catch(() => undefined);
@@ -189,6 +211,11 @@ export class RunningJob {
       }
     }
   }
+}
+
+/** The number of parts that were shown before the complete result. */
+function withParts(outcome: JobOutcome, parts = 0): JobOutcome {
+  return parts === 0 ? outcome : { ...outcome, result: { ...outcome.result, parts } };
 }
 
 const sqlStateOf = (error: unknown): string => {

@@ -5,9 +5,9 @@ import { isTokenPrice } from './admission-batch.js';
 import { toAmounts } from './amounts.js';
 import { budgetAmount } from './budgets/budget-amount.js';
 import type { Admission, OperationRequest, RateState, Reservation } from './metering.types.js';
-import { tighter, withRate } from './rates.js';
+import { stricterRate, withRate } from './rates.js';
 
-/** `penstock_admit` found room for everything: by window, the slots left after the batch, when it gains one, the time (microseconds). */
+/** `penstock_admit` found room for everything: for each window, the slots left after the batch, the time at which it gains one, and the current time (microseconds). */
 interface AllAdmitted {
   w: [left: number, gainsAt: number, now: number][];
 }
@@ -17,7 +17,7 @@ interface EachJudged {
   c: number[];
   x: (number | null)[];
   y: (number | null)[];
-  /** Of a client token's own window. */
+  /** The client token's own window. */
   z: (number | null)[];
   g: number[];
   e: number[];
@@ -26,7 +26,7 @@ interface EachJudged {
   t: number[];
   n: number[];
   d: Record<string, number[]>;
-  /** By request: the number of the counter that has no room, and what is left of it. */
+  /** For each request: the number of the exhausted counter, and its remaining amount. */
   o: Record<string, [counter: number, left: string]>;
 }
 
@@ -63,11 +63,11 @@ function stateOf(rule: WindowUse['rule'], left: number, [gainsAt, now]: [number,
   };
 }
 
-/** Of the key's window, the endpoint's and the client token's own. */
+/** The states of the key's window, the endpoint's window and the client token's window. */
 type WindowStates = [key: WindowState | null, endpoint: WindowState | null, own: WindowState | null];
 
 function toRate([key, endpoint, own]: WindowStates): RateState | null {
-  const tightest = tighter(tighter(key, endpoint), own);
+  const tightest = stricterRate(stricterRate(key, endpoint), own);
   if (tightest === null) return null;
   const { limit, remaining, reset } = tightest;
   return { limit, remaining, reset, takenAt: Math.max(key?.now ?? 0, endpoint?.now ?? 0, own?.now ?? 0) };

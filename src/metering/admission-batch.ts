@@ -1,7 +1,7 @@
 import type { Principal } from '../access/access.types.js';
 import { toVector, tokenAmounts } from './amounts.js';
-import { amountOf, concernedCounters } from './budgets/concerned.js';
-import type { ConcernedCounter } from './budgets/concerned.js';
+import { amountOf, matchingCounters } from './budgets/matching-counters.js';
+import type { MatchingCounter } from './budgets/matching-counters.js';
 import type {
   AdmissionRequest,
   Attribution,
@@ -20,7 +20,7 @@ export interface AdmissionItem {
   own: WindowRule | null;
   /** The plan's allowance as SQL's array literal. */
   allowance: string;
-  /** Null: unknown, or no budget in USD asks. */
+  /** Null if it is unknown, or no budget in USD needs it. */
   cost: CostBound | null;
 }
 
@@ -33,7 +33,7 @@ export interface Org {
   id: string;
   version: number;
   allowance: string;
-  /** What the whole batch reserves, in hundredths by bucket. */
+  /** The amounts that the whole batch reserves, in hundredths by bucket. */
   wanted: number[];
   index: number;
 }
@@ -48,10 +48,10 @@ export interface WindowUse {
   index: number;
 }
 
-/** A budget's counter and what the batch reserves in it. */
-export interface CounterUse extends ConcernedCounter {
+/** A budget's counter, and the amount that the batch reserves in it. */
+export interface CounterUse extends MatchingCounter {
   org: Org;
-  /** What of an operation it counts: 0 its cost, else the number of the bucket. */
+  /** The counted quantity: 0 is the operation's cost, other values are the number of a bucket. */
   amount: number;
   /** Nano-dollars, or hundredths of the bucket's unit. */
   wanted: bigint;
@@ -68,7 +68,7 @@ export interface Profile {
   operation: OperationRequest | undefined;
   client: AdmissionRequest['client'];
   attribution: Attribution | undefined;
-  /** Null: no budget concerns them. */
+  /** Null if no budget counts them. */
   counters: CounterUse[] | null;
   index: number;
 }
@@ -79,7 +79,7 @@ export interface Row {
   /** Hundredths, of a token price. */
   credits: number;
   tokens: number;
-  /** Null where no budget in USD concerns it. */
+  /** Null if no budget in USD counts it. */
   cost: CostBound | null;
 }
 
@@ -101,7 +101,7 @@ export function isTokenPrice(price: object): price is TokenPrice {
   return 'promptTokens' in price;
 }
 
-/** Apart from every other attribution: an end user may contain any characters. */
+/** A map key that is unique for each attribution, although an end user's name may contain any characters. */
 const nameOf = (attribution: Attribution | undefined): string =>
   attribution === undefined || (attribution.endUser === null && attribution.tags.length === 0)
     ? ''
@@ -187,8 +187,8 @@ class Gathering {
 
   private countersOf(request: AdmissionRequest, org: Org): CounterUse[] | null {
     if (request.principal.budgets === undefined) return null;
-    // A copy of the organisation that is out of date has counters of its own: nothing is reserved in them.
-    const counters = concernedCounters(request).map((concerned) => {
+    // An outdated copy of the organisation has separate counters, in which nothing is reserved.
+    const counters = matchingCounters(request).map((concerned) => {
       const id = `${request.principal.orgVersion} ${concerned.rule.id} ${concerned.subject}`;
       let use = this.counters.get(id);
       if (use === undefined)
@@ -212,7 +212,7 @@ class Gathering {
   }
 }
 
-/** Adds what an operation takes at most to its counters. */
+/** Adds the maximum of an operation to its counters. */
 function reserveIn(counters: readonly CounterUse[], row: Row, { price }: OperationRequest): void {
   const vector = isTokenPrice(price) ? null : toVector(price);
   for (const use of counters) {

@@ -6,7 +6,7 @@ import type { AdmissionItem } from './admission-batch.js';
 import { gather } from './admission-batch.js';
 import { ADMIT, encode } from './admission.queries.js';
 import { allowanceOf } from './allowance.js';
-import { isBoundInUsd } from './budgets/concerned.js';
+import { isBoundInUsd } from './budgets/matching-counters.js';
 import { createCoalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
 import type { Admission, AdmissionRequest, CostBound } from './metering.types.js';
@@ -26,7 +26,7 @@ export interface AdmissionOptions {
   refused(error: unknown): void;
 }
 
-/** What an operation can cost, where the organisation has a budget in USD; null: its model has no price; undefined: nobody asks. */
+/** The maximum cost of an operation, if the organisation has a budget in USD; null if its model has no price; undefined if no budget needs it. */
 function costOf({ principal: { budgets }, operation }: AdmissionRequest): CostBound | null | undefined {
   if (budgets === undefined || operation?.costBound === undefined) return undefined;
   return budgets.some(({ unit }) => unit === 'usd') ? operation.costBound() : undefined;

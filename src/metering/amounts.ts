@@ -74,12 +74,13 @@ export function bucketState(raw: RawBalance, bucket: Bucket): BucketState {
   const index = BUCKETS.indexOf(bucket);
   const limit = limitOf(raw, index);
   const used = raw.used[index] ?? 0;
-  if (limit === -1) return { bucket, remaining: -1, limit: -1, used: used / 100, usagePercent: 0 };
+  const taken = { used: used / 100, reserved: (raw.reserved[index] ?? 0) / 100 };
+  if (limit === -1) return { bucket, remaining: -1, limit: -1, ...taken, usagePercent: 0 };
   return {
     bucket,
     remaining: remainingOf(raw, index) / 100,
     limit: limit / 100,
-    used: used / 100,
+    ...taken,
     usagePercent: limit === 0 ? 0 : Math.round((used * 10_000) / limit) / 100,
   };
 }

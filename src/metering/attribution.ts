@@ -4,10 +4,10 @@ import { isLonger } from '../text/characters.js';
 import type { CallContext } from './call-context.js';
 import type { Attribution } from './metering.types.js';
 
-/** Nearly all calls name nobody. */
+/** The result for nearly all calls, which have no attribution. */
 const NOBODY: Attribution = { endUser: null, tags: [] };
 
-/** The fields of a body that say whom it is for. */
+/** The fields of a body that contain its attribution. */
 const NAMES = ['safety_identifier', 'user', 'metadata'] as const;
 
 type Fields = Record<string, unknown>;
@@ -15,8 +15,8 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Whom a call is counted for (beyond 13.1): a key's own end user before the body's, its own tags before the call's. Fields that are no texts are
- * left to those who read the body.
+ * The attribution of a call (beyond 13.1): the key's end user comes before the body's, the key's tags before the call's. Fields that are not texts are
+ * checked by the code that reads the body.
  * @throws ApiError invalid_request with `param`
  */
 export function attributionOf(
@@ -39,7 +39,7 @@ export function attributionOf(
   return { endUser: stamps?.endUser ?? endUser, tags };
 }
 
-/** The first that is present. */
+/** The first value that is present. */
 function endUserIn(body: Fields, metadata: Fields): string | null {
   for (const [value, name, param] of [
     [body['safety_identifier'], 'safety_identifier', 'safety_identifier'],

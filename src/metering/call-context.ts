@@ -2,10 +2,11 @@ import type { Principal } from '../access/access.types.js';
 import type { AccessRequirement } from '../access/index.js';
 import type { LightAbortSignal } from '../collections/light-abort-signal.js';
 import type { ClientInfo, Dialect } from '../contract/words.js';
+import type { LiveOptions } from '../contract/live.js';
 import type { RateState } from './metering.types.js';
 
 /** An answer that is stored before its charge. `operationId` is the operation of the charge. */
-export interface MadeAnswer {
+export interface UnchargedAnswer {
   operationId: string;
   /** Plain JSON. */
   value: unknown;
@@ -15,15 +16,25 @@ export interface MadeAnswer {
  * Stores answers of a call with an Idempotency-Key before they are charged. If the process dies after the charge, a retry returns the answer that
  * was charged. `input` identifies the answer (plain JSON), because one GraphQL document can ask for several.
  */
-export interface MadeAnswers {
+export interface UnchargedAnswers {
   /** The answer that an earlier request with the key has stored for the same input; each is returned once. Null: none. */
-  take(input: unknown): Promise<MadeAnswer | null>;
+  take(input: unknown): Promise<UnchargedAnswer | null>;
   /**
    * Stores an answer before its charge. If it cannot be stored, the call goes on.
    * @throws ApiError conflict if another process has taken the key over, because this one was away too long: then the answer must be neither
    * charged nor shown
    */
-  keep(input: unknown, answer: MadeAnswer): Promise<void>;
+  keep(input: unknown, answer: UnchargedAnswer): Promise<void>;
+}
+
+/** The reader of a job's parts, which come before its complete result. */
+export interface LiveReading {
+  liveOptions: LiveOptions;
+  /**
+   * Called when the job exists.
+   * @param parts in order; they end with the job, and throw if some parts were lost
+   */
+  opened(jobId: string, parts: AsyncIterable<Buffer>): void;
 }
 
 /** One authenticated request, or one WebSocket operation, whichever API it came by. */
@@ -31,11 +42,13 @@ export interface CallContext {
   principal: Principal;
   requestId: string;
   client: ClientInfo;
-  /** The client's address as TRUST_PROXY has it. */
+  /** The client's address, according to TRUST_PROXY. */
   address?(): string;
+  /** The header `Last-Event-ID` of an event stream of GraphQL: it replaces the argument `after`. */
+  lastEventId?: string;
   /** Its header `X-Tags` (beyond 13.1). */
   tagsHeader?: string | undefined;
-  /** The fields of a body at /v1 that say whom it is for, as they were sent: what the engine gets of the body may lack them. */
+  /** The attribution fields of a body at /v1, unchanged, because the engine's input may lack them. */
   sentFor?: { user: unknown; safety_identifier: unknown; metadata: unknown };
   /** Fires when the caller disconnects. */
   signal: AbortSignal;
@@ -61,8 +74,10 @@ export interface CallContext {
   boundIds?: string[];
   /** The convention of a call at /v1: omitted parameters have other defaults than at /api/v1, and it may ask for more (beyond 11.6, 11.10). */
   dialect?: Dialect;
+  /** Set if its caller reads the parts of the call's job. */
+  live?: LiveReading;
   /** Set with `idempotencyKey`. */
-  madeAnswers?: MadeAnswers;
+  unchargedAnswers?: UnchargedAnswers;
   /** Further headers of its answer, over HTTP. */
   answerHeaders?: Readonly<Record<string, string>>;
   /** The access requirements that this call has met; the guards add them. A replay of its answer must meet them too. */

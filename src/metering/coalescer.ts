@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../contract/errors.js';
 
-/** Longest that a caller waits for PostgreSQL (decisions 9). */
+/** The longest time that a caller waits for PostgreSQL (decisions 9). */
 const UNAVAILABLE_AFTER_MS = 5000;
 /** The same while the process is stopping: the caller must get its answer before the process ends. */
 const HURRIED_MS = 1000;

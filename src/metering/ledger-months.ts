@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
 import { DROP_MONTH, MAKE_MONTHS } from './metering.queries.js';
 
-/** Makes the ledger's partitions of the months to come, and drops one that is kept no longer. @returns how many it dropped */
-export async function turnLedger(
+/** Creates the ledger's partitions for the coming months, and drops one partition whose retention time is over. @returns the number of dropped partitions */
+export async function rotateLedgerPartitions(
   { system }: Pick<Database, 'system'>,
   { keep, logger }: { keep: number | null; logger: Logger },
 ): Promise<number> {

@@ -51,5 +51,5 @@ export const TAKE_BACK = { name: 'penstock_take_back', text: 'SELECT penstock_ta
 
 export const MAKE_MONTHS = 'SELECT penstock_ledger_months()';
 
-/** Drops the oldest month that is kept no longer (migrations/current/metering says when it stays). */
+/** Drops the oldest month after its retention time (migrations/current/metering lists the exceptions). */
 export const DROP_MONTH = 'SELECT penstock_ledger_drop($1) AS answer';

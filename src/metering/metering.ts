@@ -27,7 +27,7 @@ export interface MeteringOptions {
    * False if only webhooks consume the events of settlements (no Kafka): then events of organisations without a webhook are not written. Default
    * true.
    */
-  eventsHeard?: boolean;
+  hasEventConsumers?: boolean;
   /** Called after each admission statement with the number of callers and the seconds. */
   onBatch?: (size: number, seconds: number) => void;
   /** Called for each admission with `admitted` or the code of the refusal. */
@@ -54,11 +54,11 @@ export function createMetering({
   refresh,
   onBatch,
   onAdmission,
-  eventsHeard = true,
+  hasEventConsumers = true,
 }: MeteringOptions): Metering {
   const { admit, settle } = connectionsOf(database);
   const quotas = createQuotas({ database, plans });
-  const settlement = createSettlement({ database, connection: settle, quotas, logger, eventsHeard });
+  const settlement = createSettlement({ database, connection: settle, quotas, logger, hasEventConsumers });
   const releaseReservation = (operationId: string): void => {
     settlement
       .release(operationId)

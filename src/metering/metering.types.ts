@@ -28,7 +28,7 @@ export type OperationKind =
   | 'agent_run'
   | 'agent_model'
   | 'agent_tool'
-  /** More tokens for a further round of an operation that goes on: it is given back, and is no operation of its own. */
+  /** More tokens for a further round of a running operation. It is always released, and is not a separate operation. */
   | 'hold'
   /** An operator's `quota set`. */
   | 'adjustment'
@@ -42,10 +42,10 @@ export interface TokenPrice {
   multiplier: number;
 }
 
-/** What an operation can cost at most at its upstreams, in nano-dollars. */
+/** The maximum cost of an operation at its upstreams, in nano-dollars. */
 export interface CostBound {
   whole: bigint;
-  /** Its prompt alone. */
+  /** The cost of its prompt alone. */
   prompt: bigint;
 }
 
@@ -56,37 +56,37 @@ export interface OperationRequest {
   /** Fixed amounts (hundredths), or tokens (chat, embeddings, agent model calls). */
   price: Amounts | TokenPrice;
   model: string | null;
-  /** The 402 message where the endpoint has one of its own (contract 7.4), e.g. `STT limit exceeded`. Default: `Quota exceeded for <bucket>`. */
+  /** The endpoint's own 402 message, if it has one (contract 7.4), e.g. `STT limit exceeded`. Default: `Quota exceeded for <bucket>`. */
   exhaustedMessage?: string;
   jobId?: string;
   runId?: string;
   /** The run whose agent makes the call. */
   parent?: string;
-  /** Asked only where a budget in USD concerns the operation. Null: its model has no price. Default: it costs nothing by itself. */
+  /** Called only if a budget in USD counts the operation. Null: its model has no price. Default: the operation itself costs nothing. */
   costBound?: () => CostBound | null;
 }
 
-/** What became of an operation, beside its charge: the rest of its record (beyond 13.1, 13.2). */
+/** The outcome of an operation: all of its record except the charge (beyond 13.1, 13.2). */
 export interface OperationOutcome {
   status: 'succeeded' | 'failed' | 'cancelled';
-  /** The code of the caller's error; null where it succeeded. */
+  /** The code of the caller's error; null if it succeeded. */
   errorCode: string | null;
-  /** Of the model that answered. Null where none did. */
+  /** The provider of the model that answered; null if none did. */
   provider: string | null;
   answeredModel: string | null;
   /** The upstream's own id of the answer, by which its invoice names it. */
   upstreamId: string | null;
-  /** From admission to the first token or byte, in ms; null where there was none. */
+  /** From admission to the first token or byte, in ms; null if there was none. */
   firstTokenMs: number | null;
   /** Null for operations that are not counted in tokens. */
   tokens: TokenClasses | null;
-  /** What all of its attempts cost at their upstreams, in nano-dollars. Null: unknown, because a model has no price. */
+  /** The cost of all its attempts at their upstreams, in nano-dollars. Null: unknown, because a model has no price. */
   costNano: bigint | null;
-  /** The price version that held at admission: `<model id>@<from>`; null where there is no price. */
+  /** The price version that was valid at admission: `<model id>@<from>`; null if there is no price. */
   costVersion: string | null;
 }
 
-/** Whom an operation is counted for (beyond 13.1), as its entrance found it in the call. */
+/** The attribution of an operation (beyond 13.1), as the API read it from the call. */
 export interface Attribution {
   endUser: string | null;
   tags: readonly string[];
@@ -101,13 +101,13 @@ export interface AdmissionRequest {
   /** Whether to take a slot of this endpoint's window too. Both slots are taken, or none. */
   endpoint?: LimitedEndpoint | undefined;
   operation?: OperationRequest | undefined;
-  /** Whom the operation is counted for. Default: nobody. */
+  /** The attribution of the operation. Default: none. */
   attribution?: Attribution | undefined;
 }
 
 export interface Reservation {
   operationId: string;
-  /** What was reserved, in hundredths. */
+  /** The reserved amounts, in hundredths. */
   amounts: Amounts;
   /** Token prices only: prompt + completion tokens that the reservation covers. */
   coveredTokens?: number;
@@ -125,6 +125,7 @@ export interface BucketState {
   remaining: number;
   limit: number;
   used: number;
+  reserved: number;
   usagePercent: number;
 }
 
@@ -151,7 +152,7 @@ export interface SettlementEvent {
   traceparent: string | null;
 }
 
-/** How an operation ends that is charged. */
+/** The end of an operation that is charged. */
 export interface OperationEnd {
   /** The real charge, in hundredths. */
   amounts: Amounts;
@@ -174,7 +175,7 @@ export interface Metering {
   /** Charges real amounts once and durably (resolves after the commit), and writes the event. Simultaneous calls share one statement. */
   settle(operationId: string, end: OperationEnd): Promise<Settlement>;
   /**
-   * As `settle`, for an answer that the caller has not seen yet. If PostgreSQL is away so long that the caller gets a 503, the reservation is
+   * Like `settle`, for an answer that the caller has not seen yet. If PostgreSQL is away so long that the caller gets a 503, the reservation is
    * released instead, and a charge that was committed nevertheless is reversed: nobody pays for a 503, or twice because of its retry.
    */
   settleUnseen(operationId: string, end: OperationEnd): Promise<Settlement>;

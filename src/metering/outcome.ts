@@ -1,7 +1,7 @@
 import type { OperationOutcome } from './metering.types.js';
 
 /** The end of an operation that no upstream answered and that cost nothing. */
-export function bareOutcome(
+export function zeroCostOutcome(
   status: OperationOutcome['status'],
   errorCode: string | null = null,
 ): OperationOutcome {
@@ -18,7 +18,7 @@ export function bareOutcome(
   };
 }
 
-/** An outcome as `p_outcome` of the functions in SQL: a cost is a decimal text, because JSON's readers round large numbers. */
+/** An outcome in the form of the SQL functions' `p_outcome`. A cost is a decimal text, because JSON parsers round large numbers. */
 export function recordJson({ costNano, ...outcome }: OperationOutcome): Record<string, unknown> {
   return { ...outcome, costNano: costNano === null ? null : `${costNano}` };
 }

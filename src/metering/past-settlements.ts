@@ -1,6 +1,6 @@
 import type { Database } from '../database/index.js';
 import type { Metering } from './metering.types.js';
-import { bareOutcome } from './outcome.js';
+import { zeroCostOutcome } from './outcome.js';
 import { SETTLED } from './metering.queries.js';
 
 /**
@@ -15,6 +15,6 @@ export function createPastSettlements(
     const rows = await system.query(SETTLED, [operationId]);
     return rows.length === 0
       ? null
-      : await settle(operationId, { amounts: {}, outcome: bareOutcome('succeeded') });
+      : await settle(operationId, { amounts: {}, outcome: zeroCostOutcome('succeeded') });
   };
 }

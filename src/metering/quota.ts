@@ -38,10 +38,10 @@ function checkAmount(bucket: Bucket, amount: number, name: 'amount' | 'used'): v
   if (bucket === 'credits' && amount % 100 !== 0) throw invalid(`${name} of credits must be whole`, name);
 }
 
-/** What the audit log shows of a bucket. */
+/** The fields of a bucket in the audit log. */
 const auditedOf = ({ limit, used, remaining }: BucketState) => ({ limit, used, remaining });
 
-/** Reads and operators' changes of an organisation's buckets: one statement each, and of a change the audit log's row. */
+/** Reads and changes of an organisation's buckets, one statement each. An operator's change also writes the audit log's row. */
 export function createQuotas({
   database,
   plans,
@@ -63,7 +63,7 @@ export function createQuotas({
     return row.answer;
   };
   const quotaOf = (sql: Sql, orgId: string) => ask<QuotaAnswer>(sql, QUOTA, [orgId]);
-  /** With what the audit log needs of the bucket, before and after. */
+  /** Includes the bucket before and after the change, for the audit log. */
   const change = (
     statement: typeof QUOTA,
     { orgId, bucket, action }: { orgId: string; bucket: Bucket; action: AuditAction },

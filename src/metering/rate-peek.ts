@@ -1,7 +1,7 @@
 import type { Principal } from '../access/access.types.js';
 import type { Database } from '../database/index.js';
 import type { RateState } from './metering.types.js';
-import { keyRule, ownRule, tighter } from './rates.js';
+import { keyRule, ownRule, stricterRate } from './rates.js';
 import type { WindowRule } from './rates.js';
 import { PEEK } from './metering.queries.js';
 
@@ -32,7 +32,7 @@ export function createRatePeek(
     const { token } = principal;
     const own = ownRule(principal);
     if (token === undefined || own === null) return state;
-    return tighter(state, await look(token.id, own)) ?? state;
+    return stricterRate(state, await look(token.id, own)) ?? state;
   };
 }
 

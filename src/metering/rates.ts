@@ -44,7 +44,7 @@ export function keyRule({ rate }: Pick<Principal, 'rate'>): WindowRule {
   return ruleOf(rate, rate.burst, Math.round((rate.burst / rate.rpm) * 60_000_000));
 }
 
-/** The window that a client token has inside its maker's; null where it has none. */
+/** The window of a client token, inside the window of its key; null if it has none. */
 export function ownRule({ token }: Pick<Principal, 'token'>): WindowRule | null {
   return token?.rate == null ? null : keyRule({ rate: token.rate });
 }
@@ -55,7 +55,7 @@ export function endpointRule(plans: PlanCatalogue, endpoint: LimitedEndpoint): W
 }
 
 /** Returns the window that the headers report: the one with the smaller share left; of two full ones, the one that gains a slot later. */
-export function tighter(a: RateState | null, b: RateState | null): RateState | null {
+export function stricterRate(a: RateState | null, b: RateState | null): RateState | null {
   if (a === null || b === null) return a ?? b;
   const [ofA, ofB] = [a.remaining * b.limit, b.remaining * a.limit];
   if (ofA === ofB) return a.reset >= b.reset ? a : b;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Metering } from './metering.types.js';
-import { bareOutcome } from './outcome.js';
+import { zeroCostOutcome } from './outcome.js';
 
 const RETRY_MS = 1_000;
 
@@ -15,10 +15,10 @@ export function createReleaseRetry({ release, logger }: ReleaseRetryOptions) {
   const closing = new AbortController();
   const attempt = async (operationId: string, isStored: () => Promise<boolean>): Promise<boolean> => {
     if (await isStored()) return false;
-    await release(operationId, bareOutcome('failed', 'unavailable'));
+    await release(operationId, zeroCostOutcome('failed', 'unavailable'));
     return true;
   };
-  const goOn = async (operationId: string, isStored: () => Promise<boolean>): Promise<void> => {
+  const retryUntilStored = async (operationId: string, isStored: () => Promise<boolean>): Promise<void> => {
     const pause = { signal: closing.signal, ref: false };
     while (!closing.signal.aborted) {
       try {
@@ -44,7 +44,7 @@ export function createReleaseRetry({ release, logger }: ReleaseRetryOptions) {
           { err: error, operationId },
           'a reservation could not be released; it will be tried again',
         );
-        void goOn(operationId, isStored);
+        void retryUntilStored(operationId, isStored);
         return false;
       }
     },

@@ -6,12 +6,12 @@ import type { OperationOutcome, Settlement, SettlementEvent } from './metering.t
 import { ENDINGS, eventRow } from './settlement-rows.js';
 import { EACH, FITTING, FLUSH, REFUSED } from './settlement.queries.js';
 
-/** How one operation ends. */
+/** The end of one operation. */
 export interface Ending {
   operationId: string;
   /** Null: its reservation is released. */
   amounts: Amounts | null;
-  /** What its record says of its end. Null: the record keeps what it says. */
+  /** The outcome for its record. Null: the record stays unchanged. */
   outcome: OperationOutcome | null;
   fallback: object | null;
   event: SettlementEvent | null;
@@ -27,7 +27,7 @@ export const STATE = { before: 0, now: 1, unknown: 2 } as const;
 export interface Ended {
   state: number;
   charged: Amounts;
-  /** Null where the operation is unknown. Shared by all of an organisation. */
+  /** Null if the operation is unknown. All operations of an organisation share it. */
   balances: Settlement['balances'] | null;
 }
 

@@ -9,10 +9,10 @@ import { bigint, bigints, integer, json, rowType, text, vector } from './sql-row
 
 const MAX_INTEGER = 2 ** 31 - 1;
 
-type Said = (
+type OutcomeText = (
   name: 'errorCode' | 'answeredModel' | 'provider' | 'upstreamId' | 'costVersion',
 ) => ReturnType<typeof text<Ending>>;
-const said: Said = (name) => text(({ outcome }) => outcome && outcome[name]);
+const outcomeText: OutcomeText = (name) => text(({ outcome }) => outcome && outcome[name]);
 
 function milliseconds(outcome: OperationOutcome | null): number | null {
   const ms = outcome?.firstTokenMs ?? null;
@@ -24,17 +24,17 @@ export const ENDINGS = rowType<Ending>('settlement_ending', {
   amounts: bigints(({ amounts }) => amounts && vector(toVector(amounts))),
   fallback: json(({ fallback }) => fallback && JSON.stringify(fallback)),
   status: text(({ outcome }) => outcome && outcome.status),
-  error_code: said('errorCode'),
-  answered_model: said('answeredModel'),
-  provider: said('provider'),
-  upstream_id: said('upstreamId'),
+  error_code: outcomeText('errorCode'),
+  answered_model: outcomeText('answeredModel'),
+  provider: outcomeText('provider'),
+  upstream_id: outcomeText('upstreamId'),
   first_token_ms: integer(({ outcome }) => milliseconds(outcome)),
   tokens: bigints(({ outcome }) => {
     const tokens = outcome?.tokens ?? null;
     return tokens && vector(PRICED_TOKENS.map((name) => tokens[name]));
   }),
   cost_nano: bigint(({ outcome }) => outcome && outcome.costNano),
-  cost_version: said('costVersion'),
+  cost_version: outcomeText('costVersion'),
 });
 
 /** An event as JSON, with the names of `settlement_event`. Undefined values are left out. */

@@ -18,7 +18,7 @@ const ROOM = 'b.allowance[1] + b.topup_start[1] + b.topup_added[1]';
 const NO_EVENT_DUE = `(b.allowance[1] = -1 OR b.depleted_fired[1]
         OR (${ROOM} - b.used[1] - s.c) * 10 >= ${ROOM} OR b.low_fired[1] AND ${ROOM} > b.used[1] + s.c)`;
 
-/** Budgets are told what the operations that they count have spent: after all balances are written (`u`), as counters are locked. True. */
+/** Adds the operations' amounts to the budgets' counters. It runs after all balances are written (`u`), because counters are locked after balances. Returns true. */
 const COUNTED = `COALESCE((
       SELECT penstock_budget_settle(array_agg(ROW(g.counters, g.held, g.held_nano, g.spent, g.spent_nano)::budget_ending)) FROM (
         SELECT l.counters, ARRAY[sum(l.rc), sum(l.rt)]::bigint[] AS held, sum(l.reserved_nano)::bigint AS held_nano,

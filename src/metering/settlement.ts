@@ -4,7 +4,7 @@ import { BUCKETS } from '../contract/words.js';
 import { storedText } from '../text/stored-json.js';
 import { allowanceOf } from './allowance.js';
 import { difference } from './amounts.js';
-import { amountOf, concernedCounters } from './budgets/concerned.js';
+import { amountOf, matchingCounters } from './budgets/matching-counters.js';
 import { createCoalescer } from './coalescer.js';
 import type { Coalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
@@ -17,25 +17,44 @@ import type {
   Settlement,
 } from './metering.types.js';
 import { OpenOperations } from './open-operations.js';
-import { bareOutcome } from './outcome.js';
+import { zeroCostOutcome } from './outcome.js';
 import type { Ended, Ending } from './settlement-batch.js';
 import { settleBatch, STATE } from './settlement-batch.js';
 import { TAKE_BACK } from './metering.queries.js';
 
 /** The counters that count an operation, as `penstock_budget_restore` takes them. */
-function countersOf(request: AdmissionRequest): object[] | undefined {
+function countersOf(
+  request: Pick<AdmissionRequest, 'principal' | 'operation' | 'attribution'>,
+): object[] | undefined {
   if (request.principal.budgets === undefined) return undefined;
-  return concernedCounters(request).map(({ rule, subject }) => ({
+  return matchingCounters(request).map(({ rule, subject }) => ({
     budget: rule.id,
     subject,
     amount: amountOf(rule),
   }));
 }
 
-/** What `penstock_ledger_restore` needs to charge an operation whose reservation was lost. */
-export function fallbackOf(request: AdmissionRequest): object {
-  const { principal, operation, requestId, client, attribution } = request;
+/** The attribution of an operation, in the form for `penstock_ledger_restore`. */
+export function countedFor(
+  request: Pick<AdmissionRequest, 'principal' | 'operation' | 'client' | 'attribution'>,
+): object {
+  const { operation, client, attribution } = request;
   return {
+    parent: operation?.parent,
+    endUser: attribution && attribution.endUser && storedText(attribution.endUser),
+    tags: attribution?.tags,
+    serviceClient: client.serviceClient,
+    clientName: client.clientName,
+    userAgent: client.userAgent,
+    budgets: countersOf(request),
+  };
+}
+
+/** The data that `penstock_ledger_restore` needs to charge an operation whose reservation was lost. */
+export function fallbackOf(request: AdmissionRequest): object {
+  const { principal, operation, requestId } = request;
+  return {
+    ...countedFor(request),
     org: principal.orgId,
     key: principal.keyId,
     user: principal.userId,
@@ -44,19 +63,12 @@ export function fallbackOf(request: AdmissionRequest): object {
     request: requestId,
     job: operation?.jobId,
     run: operation?.runId,
-    parent: operation?.parent,
-    endUser: attribution && attribution.endUser && storedText(attribution.endUser),
-    tags: attribution?.tags,
-    serviceClient: client.serviceClient,
-    clientName: client.clientName,
-    userAgent: client.userAgent,
-    budgets: countersOf(request),
     version: principal.orgVersion,
     allowance: allowanceOf(principal.plan).vector,
   };
 }
 
-function tellLoss(logger: Logger, operationId: string, lost: Amounts): void {
+function logLoss(logger: Logger, operationId: string, lost: Amounts): void {
   if (Object.keys(lost).length === 0) return;
   logger.warn(
     { operationId, lost, buckets: BUCKETS },
@@ -78,7 +90,7 @@ interface SettlementOptions {
   /** The buckets as GET /quota shows them. Reading them begins the current period if no call has done so. */
   quotas: Pick<Metering, 'balances'>;
   logger: Logger;
-  eventsHeard: boolean;
+  hasEventConsumers: boolean;
 }
 
 /**
@@ -95,7 +107,7 @@ function coalesceTakingBack({ database: { system } }: SettlementOptions): Coales
   });
 }
 
-/** The outcome where the caller got a 503 in place of the answer: what the answer cost stays. */
+/** The outcome if the caller got a 503 instead of the answer: the answer's cost remains. */
 function unavailable({ amounts, outcome }: Ending): OperationOutcome | null {
   return amounts === null || outcome === null
     ? outcome
@@ -104,10 +116,10 @@ function unavailable({ amounts, outcome }: Ending): OperationOutcome | null {
 
 /** Settlements and releases: simultaneous ones share one call of `penstock_settle_batch`. */
 function coalesceEndings(
-  { connection, eventsHeard, logger }: SettlementOptions,
+  { connection, hasEventConsumers, logger }: SettlementOptions,
   takingBack: Coalescer<string, null>,
 ): Coalescer<Ending, Ended> {
-  const unheard = eventsHeard ? undefined : true;
+  const unheard = hasEventConsumers ? undefined : true;
   return createCoalescer({
     persistent: true,
     async run(items) {
@@ -165,7 +177,7 @@ export function createSettlement(options: SettlementOptions) {
     const { state, charged, balances } = ended;
     if (balances === null) throw new Error(`operation ${operationId} is unknown`);
     const applied = state === STATE.now;
-    if (applied) tellLoss(logger, operationId, difference(end.amounts, charged));
+    if (applied) logLoss(logger, operationId, difference(end.amounts, charged));
     if (orgId === undefined || !areOfNextPeriod(balances, charged)) return { applied, charged, balances };
     // The charge is final, even if the balances cannot be read.
     return { applied, charged, balances: await quotas.balances(orgId).catch(() => balances) };
@@ -179,7 +191,7 @@ export function createSettlement(options: SettlementOptions) {
     },
     settle: (operationId: string, end: OperationEnd) => settled(operationId, end, false),
     settleUnseen: (operationId: string, end: OperationEnd) => settled(operationId, end, true),
-    async release(operationId: string, outcome = bareOutcome('cancelled')): Promise<void> {
+    async release(operationId: string, outcome = zeroCostOutcome('cancelled')): Promise<void> {
       const orgId = open.get(operationId)?.principal.orgId;
       await coalescer.add(endingOf(operationId, { amounts: null, outcome }, { orgId, unseen: true }));
       open.delete(operationId);

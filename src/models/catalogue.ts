@@ -78,6 +78,7 @@ function configuredModel(entry: ConfiguredModel, known: Model | undefined): Mode
       outputCap: entry.outputCap,
       allowedParameters: entry.allowedParameters,
       prefill: entry.prefill,
+      background: entry.background,
     },
     maxDurationSeconds: entry.maxDurationSeconds ?? base.maxDurationSeconds,
     cost: entry.cost === undefined ? base.cost : priceVersions(entry.cost, UNDATED),
@@ -91,7 +92,7 @@ function switchedOn(model: Model, natives: readonly NativeModels[]): Model {
   if (native === undefined) return model;
   const { providerId, outputCap, aliases, allowedParameters } = native;
   const modelId = aliases[model.id] ?? model.id.slice(model.provider.length + 1);
-  const upstream = { providerId, modelId, outputCap, allowedParameters, prefill: false };
+  const upstream = { providerId, modelId, outputCap, allowedParameters, prefill: false, background: false };
   return { ...model, available: true, upstream };
 }
 
@@ -193,6 +194,7 @@ function builtIn(): { known: Model[]; sandbox: Model[] } {
       outputCap: 'max_tokens' as const,
       allowedParameters: [],
       prefill: false,
+      background: false,
     },
   }));
   return { known: rows.map((row) => baseModel(row, { created, priced })), sandbox };
@@ -248,8 +250,8 @@ class Catalogue implements ModelCatalogue {
     return model;
   }
 
-  resolve(...asked: Parameters<ModelCatalogue['named']>): Model {
-    return availableModel(this.named(...asked));
+  resolve(...requested: Parameters<ModelCatalogue['named']>): Model {
+    return availableModel(this.named(...requested));
   }
 
   fallbacks(id: string): Model[] {

@@ -48,6 +48,8 @@ export interface ModelUpstream {
   allowedParameters: readonly string[];
   /** Whether it goes on with an answer whose beginning is the last message (beyond 12.5). */
   prefill: boolean;
+  /** Whether its upstream goes on by itself with answers whose connection breaks, and keeps them meanwhile (beyond 12.5). */
+  background: boolean;
 }
 
 export interface ModelCatalogue {

@@ -88,7 +88,7 @@ export function costOf(version: PriceVersion | null, used: Used): bigint | null 
  * The most that a call can cost, in nano-dollars: its prompt at the dearest class of input, its cap at the dearest of output, its units; null
  * where a price is unknown.
  */
-export function dearestCost(
+export function maximumCost(
   version: PriceVersion | null,
   { promptTokens, maxTokens, units = {} }: { promptTokens: number; maxTokens: number } & Pick<Used, 'units'>,
 ): bigint | null {

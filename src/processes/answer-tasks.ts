@@ -1,3 +1,4 @@
+import { receiveBytes } from './bytes-pipe.js';
 import type { TaskReply, TaskRequest } from './process.types.js';
 
 /** Progress is reported at most this often. */
@@ -12,7 +13,7 @@ export function answerTasks<Task>(
       if (error !== null) process.exit(1);
     });
   };
-  process.on('message', ({ id, task }: TaskRequest) => {
+  process.on('message', ({ id, task, size }: TaskRequest) => {
     let last = 0;
     const onProgress = (progress: number) => {
       const now = performance.now();
@@ -20,7 +21,8 @@ export function answerTasks<Task>(
       last = now;
       send({ id, progress });
     };
-    run(task as Task, onProgress).then(
+    const given = (size === undefined ? task : { ...task, bytes: receiveBytes(size) }) as Task;
+    run(given, onProgress).then(
       (result) => send({ id, result }),
       (error: unknown) => {
         const { name, message } = error instanceof Error ? error : new Error(String(error));

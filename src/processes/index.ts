@@ -6,4 +6,4 @@ export type { FairSemaphoreOptions, Permit } from './fair-semaphore.js';
 export { ProcessPool } from './process-pool.js';
 export type { ProcessPoolOptions, TaskOptions } from './process-pool.js';
 export { ProcessDiedError, TaskError } from './process.types.js';
-export { standBack, standBackThread } from './stand-back.js';
+export { lowerPriority, lowerThreadPriority } from './process-priority.js';

@@ -1,8 +1,10 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { openPipe, separated } from './bytes-pipe.js';
 import { currentOrgId } from './org-context.js';
 import { FairSemaphore } from './fair-semaphore.js';
-import { standBack } from './stand-back.js';
+import { lowerPriority } from './process-priority.js';
 import { ProcessDiedError, TaskError } from './process.types.js';
 import type { TaskReply } from './process.types.js';
 
@@ -48,6 +50,8 @@ interface Waiting {
 
 interface Worker {
   process: ChildProcess;
+  /** Null if the process could not start. */
+  pipe: Socket | null;
   idle: NodeJS.Timeout | undefined;
   /** It was asked to end. A reply from it may still arrive. */
   ending: boolean;
@@ -135,10 +139,10 @@ export class ProcessPool {
       env: environment,
       execArgv: [`--max-old-space-size=${heapMb}`],
       serialization: 'advanced',
-      stdio: ['ignore', 'ignore', stderr, 'ipc'],
+      stdio: ['ignore', 'ignore', stderr, 'ipc', 'pipe'],
     });
-    standBack(child.pid);
-    const worker: Worker = { process: child, idle: undefined, ending: false };
+    lowerPriority(child.pid);
+    const worker: Worker = { process: child, pipe: openPipe(child), idle: undefined, ending: false };
     this.workers.add(worker);
     child.on('error', () => this.forget(worker));
     child.on('exit', () => this.forget(worker));
@@ -147,6 +151,7 @@ export class ProcessPool {
 
   private forget(worker: Worker): void {
     clearTimeout(worker.idle);
+    worker.pipe?.destroy();
     this.workers.delete(worker);
     this.unlist(worker);
     if (!this.closed) this.next();
@@ -156,6 +161,7 @@ export class ProcessPool {
     if (worker.ending) return;
     worker.process.unref();
     worker.process.channel?.unref();
+    worker.pipe?.unref();
     worker.idle = setTimeout(() => this.end(worker, 'SIGTERM'), this.options.idleMs ?? IDLE_MS);
     worker.idle.unref();
     this.resting.push(worker);
@@ -188,6 +194,7 @@ export class ProcessPool {
     clearTimeout(worker.idle);
     child.ref();
     child.channel?.ref();
+    worker.pipe?.ref();
     const stop = () => this.end(worker, 'SIGKILL');
     const late = () => {
       entry.last = true;
@@ -217,8 +224,10 @@ export class ProcessPool {
     };
     child.on('message', onReply).once('exit', onExit).once('error', onExit);
     signal?.addEventListener('abort', stop, { once: true });
-    child.send({ id, task }, (error) => {
+    const { bytes, task: message } = separated(task);
+    child.send({ id, task: message, size: bytes?.length }, (error) => {
       if (error !== null) stop();
     });
+    if (bytes !== undefined) worker.pipe?.write(bytes);
   }
 }

@@ -2,6 +2,8 @@
 export interface TaskRequest {
   id: number;
   task: object;
+  /** Length of the task's long `bytes`, which come through the pipe (bytes-pipe.ts). */
+  size?: number | undefined;
 }
 
 export interface TaskFault {

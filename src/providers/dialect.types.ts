@@ -15,9 +15,8 @@ export interface NativeCall {
   signal: LightAbortSignal;
 }
 
-/** An upstream's whole answer, as text (passed on with single values replaced) and parsed. */
+/** An upstream's whole answer. */
 export interface NativeAnswer {
-  text: string;
   parsed: Record<string, unknown>;
 }
 
@@ -29,7 +28,7 @@ export interface NativeEvent {
   data: string;
 }
 
-/** Events as they arrive, read one at a time; while nobody reads, the upstream is paused (backpressure). */
+/** Events as they arrive, read one at a time; while the reader does not read, the upstream is paused (backpressure). */
 export interface NativeEvents {
   /** The next event, or null after the last. @throws UpstreamError */
   next(): Promise<NativeEvent | null>;
@@ -45,4 +44,20 @@ export interface DialectProvider {
   complete(call: NativeCall): Promise<NativeAnswer>;
   /** The promise resolves when the first event is there. @throws UpstreamError */
   stream(call: NativeCall): Promise<NativeEvents>;
+  /** Absent: the dialect has none at this upstream. */
+  background?: BackgroundAnswers;
+}
+
+/** Answers that an upstream goes on with by itself, and keeps, where their request says `background` (beyond 12.5). */
+export interface BackgroundAnswers {
+  /**
+   * The events of an answer once more, by another connection.
+   * @param after the upstream's number of the last event that is known; null: all events
+   * @throws UpstreamError
+   */
+  resume(id: string, options: { after: number | null; signal: LightAbortSignal }): Promise<NativeEvents>;
+  /** Ends the upstream's work. @throws UpstreamError */
+  cancel(id: string, signal: AbortSignal): Promise<void>;
+  /** Removes what the upstream keeps. @throws UpstreamError */
+  forget(id: string, signal: AbortSignal): Promise<void>;
 }

@@ -35,6 +35,8 @@ export interface PixelEditCall {
   signal: AbortSignal;
   /** 0 to 100. */
   onProgress(percent: number): void;
+  /** As those of {@link ImageEditCall}, as large as the result and in its format. */
+  partials?: { count: number; onPartial(image: EditedImage): void };
 }
 
 /** What an editing model supports; a request for anything else is refused before it costs anything. */
@@ -71,6 +73,8 @@ export interface ImageEditCall {
   signal: AbortSignal;
   /** Stores orders, for models whose work is ordered and polled. */
   orders?: OrderLog;
+  /** So many coarser pictures are shown before the edited one, at most, by models that draw them. Absent: none. */
+  partials?: { count: number; onPartial(bytes: Uint8Array): void };
   /** Gets the tokens of upstreams that charge for tokens. */
   onTokens?: (tokens: TokenClasses) => void;
 }

@@ -8,6 +8,8 @@ import type { OrderLog, Ordering } from './order.types.js';
 export type ImageCallOptions = ImageModelV4CallOptions & {
   /** 0 to 100, from models that report progress. */
   onProgress?: (percent: number) => void;
+  /** So many coarser pictures are shown before the whole one, at most, by models that draw them. Absent: none. */
+  partials?: { count: number; onPartial(bytes: Uint8Array): void };
   /** Stores orders, for models whose work is ordered and polled. */
   orders?: OrderLog;
 };

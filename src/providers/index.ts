@@ -1,4 +1,5 @@
-export { probeUpstream } from './probe-upstream.js';
+export { reachUpstream } from './reachability.js';
+export type { Reachability } from './reachability.js';
 export { createProviderRegistry, readProvidersFile } from './registry.js';
 export type { RegistryOptions } from './registry.js';
 export { SANDBOX_ID } from './providers-file.js';
@@ -7,20 +8,20 @@ export { spliceObject } from './openai-compatible/json-splice.js';
 export { RefusedFields } from './openai-compatible/optional-fields.js';
 export { Transport } from './openai-compatible/transport.js';
 export { abortedError, brokenAnswer } from './openai-compatible/upstream-errors.js';
-export { bringsSomething, deliveredText, parseChunk } from './convention/chunk.js';
+export { hasContent, deliveredText, parseChunk } from './convention/chunk.js';
 export type { Choice, Chunk } from './convention/chunk.js';
 export { finishReason } from './convention/finish-reasons.js';
 export { MergedMessage } from './convention/merged.js';
-export { generatedTexts, isFields, toolNames, withPlainContent } from './convention/said.js';
+export { generatedTexts, isFields, withPlainContent } from './convention/answer-text.js';
 export { StreamedCalls, withWholeCalls } from './convention/streamed-calls.js';
 export {
-  classesIn,
-  classesTold,
-  laterUsage,
+  findTokenClasses,
+  reportedClasses,
+  latestUsage,
   tokenClasses,
   tokenCount,
-  tokenPartsIn,
-  usageIn,
+  findTokenParts,
+  findUsage,
 } from './convention/usage.js';
 export { ProvidersFileError, UpstreamError } from './providers.types.js';
 export type * from './providers.types.js';

@@ -80,17 +80,17 @@ const usesFunctions = ({ functions, messages }: ChatBody): boolean =>
 
 /** Wraps a provider that supports only `tools`, for callers that use the older `functions`. */
 export function withFunctions(provider: ChatProvider): ChatProvider {
-  const told = (call: ChatCall): ChatCall => ({ ...call, body: asTools(call.body) });
+  const reported = (call: ChatCall): ChatCall => ({ ...call, body: asTools(call.body) });
   return {
     async complete(call): Promise<ChatAnswer> {
       if (!usesFunctions(call.body)) return await provider.complete(call);
-      const { parsed } = await provider.complete(told(call));
+      const { parsed } = await provider.complete(reported(call));
       const answer = translated(parsed, 'message') as ChatAnswer['parsed'];
       return { text: JSON.stringify(answer), parsed: answer };
     },
     async stream(call) {
       if (!usesFunctions(call.body)) return await provider.stream(call);
-      return translatedChunks(await provider.stream(told(call)));
+      return translatedChunks(await provider.stream(reported(call)));
     },
   };
 }

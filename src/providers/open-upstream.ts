@@ -35,7 +35,7 @@ function keysOf({ apiKey, aws, headers }: UpstreamSettings): string[] {
   return all.filter((value) => value !== '');
 }
 
-/** What must never appear in an error: keys, headers and parts of the address that may contain keys, and the upstream's host. */
+/** Secrets that must never appear in an error: keys, headers and parts of the address that may contain keys, and the upstream's host. */
 function secretsOf(upstream: UpstreamSettings): string[] {
   const { baseUrl, headers } = upstream;
   const values = Object.values(headers).filter((value) => value.length >= SHORT_VALUE);

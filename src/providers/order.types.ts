@@ -14,11 +14,11 @@ export interface OrderLog {
   /** Called after the order was cancelled. */
   withdrawn(reference: string): Promise<void>;
   /** Whether another worker continues the job when the call's signal fires: then the order is not cancelled. */
-  goesOn(): boolean;
+  isHandedOver(): boolean;
 }
 
 /** An engine whose work is ordered and polled. */
 export interface Ordering {
-  /** Cancels an order that nobody follows any more. @throws UpstreamError */
+  /** Cancels an order whose result is no longer needed. @throws UpstreamError */
   withdraw?(reference: string, signal: AbortSignal): Promise<void>;
 }

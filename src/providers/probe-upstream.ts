@@ -6,7 +6,7 @@ import { Transport } from './openai-compatible/transport.js';
 /** The result of a probe, which costs nothing. */
 export interface ProbeResult {
   /** The request, such as `GET /models`. */
-  asked: string;
+  request: string;
   status: number;
   refusesKey: boolean;
 }
@@ -33,7 +33,7 @@ export async function probeUpstream(
   try {
     const status = await transport.statusOf(path, signal);
     const refusesKey = status === 401 || status === 403 || refusals.includes(status);
-    return { asked: `GET ${path}`, status, refusesKey };
+    return { request: `GET ${path}`, status, refusesKey };
   } finally {
     await transport.close();
   }

@@ -164,6 +164,7 @@ const model = z
     cost: cost.optional(),
     allowedParameters: allowedParameters.optional(),
     prefill: z.boolean().optional(),
+    background: z.boolean().optional(),
     omit: omit.optional(),
     ...fieldsOfEntry,
   })
@@ -182,9 +183,13 @@ const model = z
   .refine((entry) => entry.type === 'chat' || entry.prefill === undefined, {
     message: 'belongs to chat models',
     path: ['prefill'],
+  })
+  .refine((entry) => entry.type === 'chat' || entry.background === undefined, {
+    message: 'belongs to chat models',
+    path: ['background'],
   });
 
-const provider = z.strictObject({
+const providerFields = z.strictObject({
   id: id.refine((value) => value !== SANDBOX_ID, 'is taken by the sandbox'),
   kind: z.enum(['openai-compatible', ...NATIVE_PROVIDERS.map(({ id: kind }) => kind)]),
   baseUrl: httpUrl.optional(),
@@ -218,6 +223,18 @@ const provider = z.strictObject({
     .max(50)
     .default([]),
   models: z.array(model).default([]),
+});
+
+const provider = providerFields.superRefine(({ kind, dialects, models }, context) => {
+  if ([...dialects, ...(nativeProvider(kind)?.dialects ?? [])].includes('responses')) return;
+  models.forEach(({ background }, index) => {
+    if (background === true)
+      context.addIssue({
+        code: 'custom',
+        path: ['models', index, 'background'],
+        message: 'needs a provider that speaks the dialect responses',
+      });
+  });
 });
 
 /** Further names of models; `*` at the end matches any rest. */
@@ -279,6 +296,7 @@ function configured(entry: FileEntry): ConfiguredModel[] {
       maxDurationSeconds: item.maxDurationSeconds,
       cost: item.cost,
       prefill: item.prefill ?? false,
+      background: item.background ?? false,
       allowedParameters: [...allowed, ...(item.allowedParameters ?? [])],
       price: item.price
         ? {

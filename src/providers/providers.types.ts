@@ -26,7 +26,7 @@ export interface ChatCall {
   /** The maximum of output tokens to send, under the parameter name in the model's entry. */
   maxTokens: number;
   /** The maximum that the caller asked for, before the model's limit and the credits reduced it; default: `maxTokens`. */
-  askedTokens?: number;
+  requestedTokens?: number;
   outputCap: 'max_tokens' | 'max_completion_tokens';
   /** The prompt's tokens as Penstock counted them (the sandbox reports them). */
   promptTokens: number;
@@ -150,17 +150,17 @@ export class UpstreamError extends Error {
     return this;
   }
 
-  /** What the upstream told of its work before it failed: it charges for that (beyond 13.2). */
-  told: { usage: Record<string, unknown>; id: unknown } | null = null;
+  /** The usage that the upstream reported before it failed: it charges for that (beyond 13.2). */
+  reportedUsage: { usage: Record<string, unknown>; id: unknown } | null = null;
 
-  /** @param usage in the words of chat, as `usageIn` finds it; null: it told none */
-  telling(usage: Record<string, unknown> | null, id: unknown): this {
-    if (usage !== null) this.told = { usage, id };
+  /** @param usage in the form of chat, as `usageIn` returns it; null if none was reported */
+  withReportedUsage(usage: Record<string, unknown> | null, id: unknown): this {
+    if (usage !== null) this.reportedUsage = { usage, id };
     return this;
   }
 
   /** Whether the upstream's message says that it does not know or support something. */
-  saysUnsupported(): boolean {
+  reportsUnsupported(): boolean {
     return /unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|extra|not permitted/.test(
       this.#said,
     );
@@ -210,11 +210,13 @@ export interface ConfiguredModel {
   allowedParameters: readonly string[];
   /** Whether it goes on with an answer whose beginning is the last message. */
   prefill: boolean;
+  /** Whether its upstream goes on by itself with answers whose connection breaks, and keeps them meanwhile. */
+  background: boolean;
 }
 
 /** The models in PROVIDERS_FILE, after the substitution of `${NAME}`. */
 export interface ProviderSettings {
-  /** False: the sandbox's models are gone. */
+  /** False: the sandbox's models are not offered. */
   sandbox: boolean;
   models: ConfiguredModel[];
   defaults: Partial<Record<ModelType, string>>;

@@ -1,3 +1,4 @@
+import type { TranscriptPart } from '../contract/live.js';
 import type { TokenClasses } from '../pricing/pricing.types.js';
 import type { OrderLog, Ordering } from './order.types.js';
 
@@ -31,6 +32,10 @@ export interface TranscriptionCall {
   orders?: OrderLog;
   /** 0 to 100, from models that report progress. */
   onProgress?: (percent: number) => void;
+  /** Gets what is heard as it comes, from models that tell it. All of it is in the result too. */
+  onTranscriptPart?: (part: TranscriptPart) => void;
+  /** Whether logprobs of the streamed text are wanted. */
+  logprobs?: boolean;
 }
 
 export interface TranscribedWord {
@@ -54,7 +59,7 @@ export interface Transcription {
   segments: TranscribedSegment[];
   /** Code of the language that is spoken; `und` where unknown. */
   language: string;
-  /** As the upstream told them, where it charges for tokens. */
+  /** As the upstream reported them, if it charges for tokens. */
   tokens?: TokenClasses | null;
 }
 

@@ -7,6 +7,8 @@ export type SpeechCallOptions = SpeechModelV4CallOptions & {
   reference?: { bytes: Uint8Array; text: string | null };
   /** 0 to 100, from models that report progress. */
   onProgress?: (percent: number) => void;
+  /** Gets the sound as it comes, from models that send it as it is made. All of it is in the result too. */
+  onSound?: (bytes: Uint8Array) => void;
   /** Gives upstreams an idempotency key for the work. */
   orders?: OrderLog;
 };

@@ -51,7 +51,7 @@ export function createSandbox({
     embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
     rerank: createSandboxRerank,
     image: createSandboxImage(imaging),
-    image_edit: createSandboxEditor(pictures),
+    image_edit: createSandboxEditor(pictures, imaging),
     video: createSandboxVideo({ imaging, studio }),
     tts: createSandboxSpeech(sound),
     stt: createSandboxTranscription(sound),

@@ -70,8 +70,8 @@ export function createBrowserSessions(options: BrowserSessionOptions): BrowserSe
       const value = token(request);
       if (value === undefined) return undefined;
       if (!trusts(request)) throw new ApiError('forbidden', 'Origin not allowed');
-      const asked = request.headers['x-organization'];
-      return { token: value, orgId: organizationOf(Array.isArray(asked) ? asked.join() : asked) };
+      const requested = request.headers['x-organization'];
+      return { token: value, orgId: organizationOf(Array.isArray(requested) ? requested.join() : requested) };
     },
     token,
     trusts,

@@ -46,7 +46,7 @@ const ok = (body: unknown, cookies: string[] = []): Answer => ({ status: 200, co
 const NOBODY_YET = { kind: 'person', id: null, name: null } as const;
 
 /** What the browser is told of who it is; the token goes into its cookie alone. */
-const tell = ({ user, organizations }: SignedIn): SignedIn => ({ user, organizations });
+const publicIdentity = ({ user, organizations }: SignedIn): SignedIn => ({ user, organizations });
 
 async function bodyOf(request: IncomingMessage): Promise<Body> {
   const body = parseJson(await readJsonBody(request, { limitBytes: BODY_LIMIT_BYTES }));
@@ -110,7 +110,7 @@ function endpointsOf(dependencies: SignInDependencies): Record<string, Record<st
     };
   const enter = async ({ request }: Call, work: Promise<NewSession>): Promise<Answer> => {
     const entered = await work;
-    return ok(tell(entered), [await exchange(dependencies, request, entered)]);
+    return ok(publicIdentity(entered), [await exchange(dependencies, request, entered)]);
   };
   /** Who comes without a session asks for nothing that could be guessed; who comes with one that is none is counted. */
   const signedIn = async (call: Call): Promise<SignedIn | null> => {
@@ -129,7 +129,7 @@ function endpointsOf(dependencies: SignInDependencies): Record<string, Record<st
     session: {
       async GET(call) {
         const found = await signedIn(call);
-        if (found !== null) return ok(tell(found));
+        if (found !== null) return ok(publicIdentity(found));
         throw new ApiError('unauthorized', 'Not signed in');
       },
     },

@@ -27,14 +27,17 @@ const RULES: JsonRules = {
 /** Whether JSON is so long that it must be read in slices. */
 export const isLongToRead = ({ length }: { length: number }): boolean => length > LONG_BYTES;
 
+/** For a part of a stream, which is parsed once more, at once: so many values take about twenty milliseconds. Long parts have long texts, not many values. */
+const EVENT_RULES: JsonRules = { ...RULES, maxCommas: 100_000 };
+
 /**
  * Reads JSON whose nesting is not limited, with or without a byte order mark: short JSON at once, long JSON in time slices.
  * @throws SyntaxError, RangeError also for more than 1,000 levels
  */
-export async function readJson(json: Buffer, timeSlicer: TimeSlicer): Promise<unknown> {
+export async function readJson(json: Buffer, timeSlicer: TimeSlicer, rules = RULES): Promise<unknown> {
   const at = json[0] === 0xef && json[1] === 0xbb && json[2] === 0xbf ? 3 : 0;
   if (!isLongToRead(json)) return parseShallow(json.toString('utf8', at));
-  const reader = new JsonReader(json, RULES, at);
+  const reader = new JsonReader(json, rules, at);
   await timeSlicer.run((until) => reader.read(until));
   return reader.value;
 }
@@ -42,3 +45,7 @@ export async function readJson(json: Buffer, timeSlicer: TimeSlicer): Promise<un
 /** As {@link readJson}, of a text. */
 export const readJsonText = async (json: string, timeSlicer: TimeSlicer): Promise<unknown> =>
   isLongToRead(json) ? await readJson(Buffer.from(json), timeSlicer) : JSON.parse(json);
+
+/** As {@link readJson}, of a part of a stream. @throws SyntaxError also for more values than can be parsed at once */
+export const readEvent = (json: Buffer, timeSlicer: TimeSlicer): Promise<unknown> =>
+  readJson(json, timeSlicer, EVENT_RULES);

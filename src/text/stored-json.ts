@@ -52,3 +52,13 @@ export function jsonFault({ message }: Error, text: string): string {
   const at = text.indexOf(quoted[2] ?? '') + (quoted[1] === undefined ? 0 : SHOWN_BEFORE);
   return `${message.slice(0, quoted.index)} in line ${text.slice(0, at).split('\n').length}`;
 }
+
+/** Whether a text is JSON. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -48,8 +48,8 @@ function fieldsOf(record: UsageRecord): Record<string, string | number | null | 
   };
 }
 
-/** What a spreadsheet would take for a formula begins with one of these. */
-const FORMULA = /^[=+\-@\t\r]/;
+/** First characters by which a spreadsheet recognises a formula. */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /** A cell of RFC 4180. A text that a spreadsheet would calculate has an apostrophe before it, which makes it a text there too. */

@@ -1,4 +1,4 @@
-import { parse } from 'csv-parse/sync';
+import { CsvError, parse } from 'csv-parse/sync';
 import { ApiError } from '../contract/errors.js';
 import type { Sql } from '../database/index.js';
 import { scaledDecimal, usdOf } from '../pricing/index.js';
@@ -31,36 +31,51 @@ interface Answer {
   created_at: Date;
 }
 
-/** USD with at most so many decimals. */
+/** USD with at most this number of decimals. */
 const PLACES = 12;
 const PICO = 1000n;
 
-function fault(line: number, text: string): ApiError {
-  return new ApiError('invalid_request', `The invoice cannot be read: line ${line}: ${text}`);
+const unreadable = (text: string): ApiError =>
+  new ApiError('invalid_request', `The invoice cannot be read: ${text}`);
+
+const fault = (line: number, text: string): ApiError => unreadable(`line ${line}: ${text}`);
+
+interface Line {
+  record: string[];
+  /** `lines`: the number of the line that it ends in. */
+  info: { lines: number };
+}
+
+/** @throws ApiError */
+function linesOf(file: Uint8Array): Line[] {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(file);
+    const options = { info: true, skip_empty_lines: true, trim: true, relax_column_count: true } as const;
+    return parse(text, options) as unknown as Line[];
+  } catch (error) {
+    if (error instanceof CsvError) throw unreadable(error.message);
+    throw error instanceof TypeError ? unreadable('it is not UTF-8') : error;
+  }
 }
 
 /** @throws ApiError with the line of the fault */
-export function readInvoice(text: string): Map<string, Invoiced> {
-  const [head, ...lines] = parse(text, {
-    bom: true,
-    skip_empty_lines: true,
-    trim: true,
-    relax_column_count: true,
-  }) as string[][];
+export function readInvoice(file: Uint8Array): Map<string, Invoiced> {
+  const [first, ...lines] = linesOf(file);
+  const head = first?.record;
   const missing = COLUMNS.find((name) => head?.includes(name) !== true);
   if (missing !== undefined) throw fault(1, `there is no column ${missing}`);
   const at = Object.fromEntries(COLUMNS.map((name) => [name, head!.indexOf(name)])) as Record<Column, number>;
   const invoice = new Map<string, Invoiced>();
-  for (const [index, cells] of lines.entries()) {
+  for (const { record: cells, info } of lines) {
     const cell = (name: Column): string => cells[at[name]] ?? '';
     const count = (name: Column): number => {
-      if (!/^\d{0,15}$/.test(cell(name))) throw fault(index + 2, `${name} is not a whole number`);
+      if (!/^\d{0,15}$/.test(cell(name))) throw fault(info.lines, `${name} is not a whole number`);
       return Number(cell(name));
     };
     const id = cell('request_id');
-    if (id === '') throw fault(index + 2, 'request_id is empty');
+    if (id === '') throw fault(info.lines, 'request_id is empty');
     const pico = scaledDecimal(cell('cost_usd'), PLACES);
-    if (pico === null) throw fault(index + 2, `cost_usd is not an amount with at most ${PLACES} decimals`);
+    if (pico === null) throw fault(info.lines, `cost_usd is not an amount with at most ${PLACES} decimals`);
     const [input, cached, output] = invoice.get(id)?.tokens ?? [0, 0, 0];
     invoice.set(id, {
       model: cell('model'),
@@ -110,8 +125,8 @@ function joinLines(invoice: Map<string, Invoiced>, { upstream_id: id }: Answer):
 }
 
 /** Each answer of an invoice beside the ledger's, and what either has alone. */
-export async function compareInvoice(sql: Sql, orgId: string, text: string): Promise<Difference[]> {
-  const invoice = readInvoice(text);
+export async function compareInvoice(sql: Sql, orgId: string, file: Uint8Array): Promise<Difference[]> {
+  const invoice = readInvoice(file);
   const named = [...invoice.keys()];
   const known = await sql.query<Answer>(ANSWERS, [orgId, named]);
   for (const answer of known) joinLines(invoice, answer);

@@ -1,8 +1,10 @@
 /** As `penstock_latency_digit` has it: twelve digits for each bucket; bucket n holds what is over 1.1^(n-1) ms and at most 1.1^n. */
 const DIGITS = 12;
+/** The bucket before the point. */
+const MIDDLE = 72;
 const RATIO = 1.1;
 
-/** What stands for a bucket's values: at most 4.8 % from any of them. */
+/** The value that represents a histogram's bucket: at most 4.8 % from any value in it. */
 const valueOf = (bucket: number): number =>
   bucket === 0 ? 1 : Math.round((20 * RATIO ** bucket) / (RATIO + 1)) / 10;
 
@@ -13,8 +15,14 @@ const valueOf = (bucket: number): number =>
 export function percentiles(histogram: string, shares: readonly number[]): (number | null)[] {
   const counts: [bucket: number, count: number][] = [];
   let total = 0;
-  for (let end = histogram.length, bucket = 0; end > 0; end -= DIGITS, bucket++) {
-    const count = Number(histogram.slice(Math.max(0, end - DIGITS), end));
+  const [whole = '', fraction = ''] = histogram.split('.');
+  const digits = whole + fraction;
+  for (
+    let end = digits.length, bucket = MIDDLE - fraction.length / DIGITS;
+    end > 0;
+    end -= DIGITS, bucket++
+  ) {
+    const count = Number(digits.slice(Math.max(0, end - DIGITS), end));
     if (count === 0) continue;
     counts.push([bucket, count]);
     total += count;

@@ -9,7 +9,7 @@ const CELL_AMOUNTS = `ARRAY[${BUCKETS.map((bucket) => `COALESCE(sum(${bucket}), 
 
 /** How far the ledger is folded, and which numbers it has: all after the last hole. */
 export const NUMBERS = `
-  SELECT COALESCE(f.sequence, 0) AS folded, f.halves_until, f.days_until, b.sequence AS last,
+  SELECT COALESCE(f.sequence, 0) AS folded, COALESCE(f.whole_until, '{}') AS whole_until, b.sequence AS last,
     (SELECT count(l.sequence)::bigint FROM usage_ledger l WHERE l.org_id = $1) AS present,
     (SELECT max(n.sequence) FROM (SELECT l.sequence, lag(l.sequence, 1, 0::bigint) OVER (ORDER BY l.sequence) AS before
       FROM usage_ledger l WHERE l.org_id = $1 AND l.sequence IS NOT NULL) n WHERE n.sequence > n.before + 1) AS whole_from
@@ -34,13 +34,13 @@ export const FOLDED = `
     FROM usage_ledger WHERE org_id = $1 AND sequence <= $2) l
   CROSS JOIN (SELECT COALESCE(sum(requests), 0)::text AS requests, COALESCE(sum(cost_nano), 0)::text AS cost FROM usage_cells WHERE org_id = $1) c`;
 
-/** The sums of each kind of rollup but those of tags, beside the cells of the same time. $2, $3: before when they are whole. */
+/** The sums of each kind of rollup but those of tags, beside the cells of the same time. $2: by level, before when they are whole. */
 export const ROLLUPS = `
   SELECT r.level, r.dims, sum(r.requests)::text AS requests, sum(r.cost_nano)::text AS cost, ${CELL_AMOUNTS.replaceAll('sum(', 'sum(r.')} AS amounts,
     c.requests AS cell_requests, c.cost AS cell_cost, c.amounts AS cell_amounts
   FROM usage_rollups r
   JOIN LATERAL (SELECT sum(requests)::text AS requests, sum(cost_nano)::text AS cost, ${CELL_AMOUNTS} AS amounts FROM usage_cells
-    WHERE org_id = $1 AND start < CASE r.level WHEN 1 THEN $2::timestamptz ELSE $3::timestamptz END) c ON true
+    WHERE org_id = $1 AND start < ($2::timestamptz[])[r.level]) c ON true
   WHERE r.org_id = $1 AND r.dims < 64 GROUP BY r.level, r.dims, c.requests, c.cost, c.amounts ORDER BY r.level, r.dims`;
 
 /** What budgets' counters say, and what the operations that they count say: their ends, and what corrected those. */
@@ -59,11 +59,11 @@ export const COUNTERS = `
 /** What the ledger knows of answers by their upstreams' ids: a record has all of its attempts and rounds, with spaces between. */
 export const ANSWERS = `
   SELECT upstream_id, COALESCE(answered_model, model) AS model, to_json(tokens) AS tokens, cost_nano::text, created_at
-  FROM usage_ledger WHERE org_id = $1 AND string_to_array(upstream_id, ' ') && $2::text[] AND kind NOT IN ('adjustment', 'top_up', 'period')`;
+  FROM usage_ledger WHERE org_id = $1 AND string_to_array(upstream_id, ' ') && $2::text[] AND kind NOT IN ('top_up', 'period')`;
 
 /** Answers of the same models in the same time that an invoice does not name. */
 export const UNNAMED = `
   SELECT upstream_id, cost_nano::text FROM usage_ledger
   WHERE org_id = $1 AND upstream_id IS NOT NULL AND NOT string_to_array(upstream_id, ' ') && $2::text[] AND COALESCE(answered_model, model) = ANY ($3)
-    AND created_at >= $4 AND created_at <= $5 AND cost_nano > 0 AND kind NOT IN ('adjustment', 'top_up', 'period')
+    AND created_at >= $4 AND created_at <= $5 AND cost_nano > 0 AND kind NOT IN ('top_up', 'period')
   ORDER BY created_at LIMIT 10000`;

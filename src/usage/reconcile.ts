@@ -15,7 +15,7 @@ export interface Difference {
 export interface Reconciliation {
   /** The last number of the ledger, and the last that is folded into rollups. */
   sequence: { last: number; folded: number };
-  /** Numbers that the ledger does not hold any more: of their operations only rollups tell. */
+  /** Numbers of rows that are deleted from the ledger; only rollups have their operations. */
   dropped: number;
   periods: number;
   differences: Difference[];
@@ -26,8 +26,7 @@ interface Numbers {
   last: number | null;
   present: number;
   whole_from: number | null;
-  halves_until: Date | null;
-  days_until: Date | null;
+  whole_until: Date[];
 }
 
 interface Period {
@@ -100,7 +99,7 @@ async function compareRollups(sql: Sql, orgId: string, numbers: Numbers): Promis
     cell_requests: string | null;
     cell_cost: string | null;
     cell_amounts: string[];
-  }>(ROLLUPS, [orgId, numbers.halves_until ?? new Date(0), numbers.days_until ?? new Date(0)]);
+  }>(ROLLUPS, [orgId, numbers.whole_until.map((time) => time.toISOString())]);
   const cells =
     sums === undefined || numbers.whole_from !== null
       ? []
@@ -142,13 +141,13 @@ async function compareBudgets(sql: Sql, orgId: string): Promise<Difference[]> {
 
 /**
  * Adds ledger, balances, rollups and budgets up again, in one state of the database, and compares an invoice with the ledger.
- * Rollups stand for what the ledger has dropped.
+ * Rollups replace deleted rows of the ledger.
  * @param invoice CSV
  */
 export async function reconcile(
   database: Pick<Database, 'transaction'>,
   orgId: string,
-  invoice: string | null,
+  invoice: Uint8Array | null,
 ): Promise<Reconciliation> {
   return database.transaction(async (sql) => {
     await sql.query(BEGIN_COMPARING);

@@ -1,9 +1,10 @@
+import { toPage } from '../collections/page.js';
 import { invalid } from '../contract/errors.js';
 import { toAmounts } from '../metering/index.js';
 import { usdOf } from '../pricing/index.js';
 import type { UsageReader } from './bounded.js';
 import { ledgerConditions } from './filter.js';
-import { countStatement, recordsStatement } from './usage.queries.js';
+import { countStatement, newerThan, recordsStatement, RECORDS_BY_ID } from './usage.queries.js';
 import type { UsagePage, UsageQuery, UsageRecord, UsageRecordFilter } from './usage.types.js';
 
 /** A row as `RECORD` reads it. */
@@ -43,15 +44,14 @@ export interface Row {
 
 const FOREVER = { us: '253370764800000000', id: '' };
 
-function parseCursor(after: string | undefined): { us: string; id: string } {
+function parseCursor(after: string | undefined, name = 'cursor'): { us: string; id: string } {
   if (after === undefined) return FOREVER;
-  const found = /^(\d{1,18}) ([\w-]{1,100})$/.exec(Buffer.from(after, 'base64url').toString('latin1'));
-  if (found?.[1] === undefined || found[2] === undefined) throw invalid('Invalid cursor', 'cursor');
+  const found = /^(\d{1,18})\.([\w-]{1,100})$/.exec(after);
+  if (found?.[1] === undefined || found[2] === undefined) throw invalid('Invalid cursor', name);
   return { us: found[1], id: found[2] };
 }
 
-const cursorOf = ({ created_us: us, operation_id: id }: Row): string =>
-  Buffer.from(`${us} ${id}`, 'latin1').toString('base64url');
+const cursorOf = ({ created_us: us, operation_id: id }: Row): string => `${us}.${id}`;
 
 function tokensOf([input = 0, cachedInput = 0, cacheWrite = 0, output = 0, reasoning = 0]: number[]) {
   return { input, cachedInput, cacheWrite, output, reasoning };
@@ -93,15 +93,30 @@ export function toRecord(row: Row): UsageRecord {
 /** @see Usage.records */
 export async function listRecords(
   reader: UsageReader,
-  { orgId, filter = {}, first, after }: UsageQuery,
+  { orgId, filter = {}, ...query }: UsageQuery,
 ): Promise<UsagePage> {
+  const { first, after, before, backwards = false } = query;
   const { us, id } = parseCursor(after);
   const { text, values } = ledgerConditions(filter, [orgId, us, id, first + 1]);
-  const rows = await reader.read(orgId, (sql) => sql.query<Row>(recordsStatement(text), values));
-  const page = rows.slice(0, first);
-  const cursors = page.map(cursorOf);
-  const more = rows.length > first;
-  return { nodes: page.map(toRecord), cursors, nextCursor: more ? (cursors.at(-1) ?? null) : null };
+  const bound = before === undefined ? '' : newerThan(values.length);
+  const statement = recordsStatement(`${text}${bound}`, backwards);
+  if (before !== undefined) {
+    const newer = parseCursor(before, 'before');
+    values.push(newer.us, newer.id);
+  }
+  const rows = await reader.read(orgId, (sql) => sql.query<Row>(statement, values));
+  const { nodes, ...page } = toPage(rows, query, cursorOf);
+  return { ...page, nodes: nodes.map(toRecord), cursors: nodes.map(cursorOf) };
+}
+
+/** @see Usage.recordsById */
+export async function recordsById(
+  reader: UsageReader,
+  orgId: string,
+  ids: readonly string[],
+): Promise<UsageRecord[]> {
+  const rows = await reader.read(orgId, (sql) => sql.query<Row>(RECORDS_BY_ID, [orgId, [...ids]]));
+  return rows.map(toRecord);
 }
 
 /** @see Usage.count */

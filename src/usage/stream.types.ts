@@ -28,7 +28,7 @@ export interface UsageUpdate {
   orgId: string;
   /** When its period began. */
   periodStart: Date;
-  /** What it charged, in hundredths; negative where it gave back. */
+  /** The charge in hundredths; negative for a refund. */
   amounts: Amounts;
   granted: Amounts;
   opening: PeriodOpening | null;

@@ -3,8 +3,13 @@ import { FILTERED } from './filter.js';
 import type { FilterName } from './filter.js';
 
 export const QUARTER_MS = 900_000;
-const HALF_MS = 2 * QUARTER_MS;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How long the pieces of each level of `usage_rollups` are, from level 1 on (`penstock_usage_step`). */
+const STEPS = [HOUR_MS / 2, 4 * HOUR_MS, DAY_MS, 7 * DAY_MS];
+/** The level of days. */
+export const DAYS = 3;
 
 /** The bits of `usage_rollups.dims`. */
 const BITS: Record<UsageDimension, number> = {
@@ -17,7 +22,7 @@ const BITS: Record<UsageDimension, number> = {
   tag: 64,
 };
 
-/** A time of which one level is read: 0 cells, 1 half hours, 2 days. In ms since 1970. */
+/** A time of which one level is read: 0 cells, else that of `usage_rollups`. In ms since 1970. */
 export interface Run {
   level: number;
   from: number;
@@ -29,9 +34,8 @@ export interface Times {
   starts: readonly number[];
   since: number;
   until: number;
-  /** Before these the rollups are whole. */
-  halvesUntil: number;
-  daysUntil: number;
+  /** Before these the rollups are whole, from level 1 on. */
+  wholeUntil: readonly number[];
 }
 
 /**
@@ -43,36 +47,47 @@ export function dimsOf(
   given: Partial<Record<FilterName, string[]>>,
 ): number | null {
   const names = Object.keys(given) as FilterName[];
-  const asked = new Set<UsageDimension>([...groupBy, ...names.map((name) => FILTERED[name])]);
-  if (asked.size > 2) return null;
+  const requested = new Set<UsageDimension>([...groupBy, ...names.map((name) => FILTERED[name])]);
+  if (requested.size > 2) return null;
   if (given.tags !== undefined && (groupBy.includes('tag') || given.tags.length > 1)) return null;
-  return [...asked].reduce((bits, name) => bits | BITS[name], 0);
+  return [...requested].reduce((bits, name) => bits | BITS[name], 0);
 }
 
 const down = (time: number, step: number): number => Math.floor(time / step) * step;
 const up = (time: number, step: number): number => Math.ceil(time / step) * step;
 
-/** The coarsest whole pieces of an interval: cells, half hours, days, and the same backwards. */
-function piecesOf(from: number, until: number, levels: { step: number; whole: number }[]): Run[] {
+interface Level {
+  level: number;
+  step: number;
+  until: number;
+}
+
+/** The levels that have the rollups, coarsest first. Pairs with an end user have none shorter than days. */
+function levelsOf(dims: number | null, wholeUntil: readonly number[]): Level[] {
+  if (dims === null) return [];
+  const isPairOfEndUser = (dims & BITS.endUser) !== 0 && dims !== BITS.endUser;
+  return STEPS.map((step, at) => ({ level: at + 1, step, until: wholeUntil[at] ?? 0 }))
+    .filter(({ level }) => level >= DAYS || !isPairOfEndUser)
+    .toReversed();
+}
+
+/** The coarsest whole pieces of an interval, with finer ones before and behind them. */
+function piecesOf(from: number, until: number, levels: readonly Level[]): Run[] {
   const [coarsest, ...finer] = levels;
   if (coarsest === undefined) return from < until ? [{ level: 0, from, until }] : [];
   const first = up(from, coarsest.step);
-  const last = down(Math.min(until, coarsest.whole), coarsest.step);
+  const last = down(Math.min(until, coarsest.until), coarsest.step);
   if (first >= last) return piecesOf(from, until, finer);
   return [
     ...piecesOf(from, first, finer),
-    { level: levels.length, from: first, until: last },
+    { level: coarsest.level, from: first, until: last },
     ...piecesOf(last, until, finer),
   ];
 }
 
-/** What is to be read for each interval, neighbours of one level as one run. Pairs with an end user have no half hours. */
-export function runsOf({ starts, since, until, halvesUntil, daysUntil }: Times, dims: number | null): Run[] {
-  const halves = {
-    step: HALF_MS,
-    whole: dims !== null && (dims & BITS.endUser) !== 0 && dims !== BITS.endUser ? 0 : halvesUntil,
-  };
-  const levels = dims === null ? [] : [{ step: DAY_MS, whole: daysUntil }, halves];
+/** The tables to read for each interval; neighbours of one level are one run. */
+export function runsOf({ starts, since, until, wholeUntil }: Times, dims: number | null): Run[] {
+  const levels = levelsOf(dims, wholeUntil);
   const runs: Run[] = [];
   for (const [at, start] of starts.entries()) {
     const end = Math.min(starts[at + 1] ?? until, until);

@@ -1,6 +1,5 @@
 import { timeSlicer } from '../collections/time-slicer.js';
 import { invalid } from '../contract/errors.js';
-import { BUCKETS } from '../contract/words.js';
 import type { Sql, SqlValue } from '../database/index.js';
 import { toAmounts } from '../metering/index.js';
 import { usdOf } from '../pricing/index.js';
@@ -10,7 +9,6 @@ import type { FilterName } from './filter.js';
 import { percentiles } from './latency.js';
 import { dimsOf, QUARTER_MS, runsOf } from './summary-plan.js';
 import { INTERVALS, summaryStatement } from './usage.queries.js';
-import type { SUMS } from './usage.queries.js';
 import { USAGE_DIMENSIONS, USAGE_INTERVALS } from './usage.types.js';
 import type {
   OperationStatus,
@@ -52,11 +50,10 @@ const FILTER_COLUMNS: Record<FilterName, { rollups: string; cells: string }> = {
   tags: { rollups: 'tag = ANY', cells: 'tags &&' },
 };
 
-type Sums = Record<(typeof SUMS)[number], string>;
-type Row = { nth: number } & Partial<Record<string, string | null>> & Sums;
+type Row = { nth: number; sums: string } & Partial<Record<string, string | null>>;
 
 /** A query, checked, its times cut to quarters of an hour. */
-interface Asked {
+interface CheckedQuery {
   orgId: string;
   since: number;
   until: number;
@@ -78,7 +75,7 @@ function checkTimeZone(name: string): string {
 }
 
 /** @throws ApiError invalid_request with `param` */
-function check(query: SummaryQuery): Asked {
+function check(query: SummaryQuery): CheckedQuery {
   const { orgId, since, until, groupBy, filter, timeZone } = query;
   const interval = query.interval ?? 'day';
   checkRange(since, until);
@@ -101,12 +98,11 @@ function check(query: SummaryQuery): Asked {
 
 interface Intervals {
   starts: number[];
-  halves_until: number | null;
-  days_until: number | null;
+  whole_until: number[];
 }
 
-async function readRows(sql: Sql, asked: Asked): Promise<{ starts: number[]; rows: Row[] }> {
-  const { orgId, since, until, interval, timeZone, groupBy, given } = asked;
+async function readRows(sql: Sql, requested: CheckedQuery): Promise<{ starts: number[]; rows: Row[] }> {
+  const { orgId, since, until, interval, timeZone, groupBy, given } = requested;
   const [times] = await sql.query<Intervals>(INTERVALS, [
     since,
     until,
@@ -122,8 +118,7 @@ async function readRows(sql: Sql, asked: Asked): Promise<{ starts: number[]; row
     starts,
     since,
     until,
-    halvesUntil: times?.halves_until ?? 0,
-    daysUntil: times?.days_until ?? 0,
+    wholeUntil: times?.whole_until ?? [],
   };
   const runs = runsOf(bounds, dims);
   const values: SqlValue[] = [
@@ -152,7 +147,21 @@ async function readRows(sql: Sql, asked: Asked): Promise<{ starts: number[]; row
 }
 
 function toRow(row: Row, starts: readonly number[]): SummaryRow {
-  const [p50 = null, p95 = null] = percentiles(row.latency, [0.5, 0.95]);
+  const sums = row.sums.split(' ');
+  const latency = sums.pop() ?? '0';
+  const costNano = sums.pop() ?? '0';
+  const [
+    requests = 0,
+    errors = 0,
+    unpriced = 0,
+    input = 0,
+    cachedInput = 0,
+    cacheWrite = 0,
+    output = 0,
+    reasoning = 0,
+    ...amounts
+  ] = sums.map(Number);
+  const [p50 = null, p95 = null] = percentiles(latency, [0.5, 0.95]);
   return {
     start: new Date(starts[row.nth - 1] ?? 0),
     model: row['model'] ?? null,
@@ -162,25 +171,19 @@ function toRow(row: Row, starts: readonly number[]): SummaryRow {
     tag: row['tag'] ?? null,
     operation: row['operation'] ?? null,
     status: (row['status'] ?? null) as OperationStatus | null,
-    requests: Number(row.requests),
-    errors: Number(row.errors),
-    tokens: {
-      input: Number(row.input_tokens),
-      cachedInput: Number(row.cached_input_tokens),
-      cacheWrite: Number(row.cache_write_tokens),
-      output: Number(row.output_tokens),
-      reasoning: Number(row.reasoning_tokens),
-    },
-    costUsd: usdOf(BigInt(row.cost_nano)),
-    unpriced: Number(row.unpriced),
-    amounts: toAmounts(BUCKETS.map((bucket) => Number(row[bucket]))),
+    requests,
+    errors,
+    tokens: { input, cachedInput, cacheWrite, output, reasoning },
+    costUsd: usdOf(BigInt(costNano)),
+    unpriced,
+    amounts: toAmounts(amounts),
     latencyMs: { p50, p95 },
   };
 }
 
 /** @see Usage.summary */
 export async function summarize(reader: UsageReader, query: SummaryQuery): Promise<SummaryRow[]> {
-  const asked = check(query);
-  const { starts, rows } = await reader.read(asked.orgId, (sql) => readRows(sql, asked));
+  const requested = check(query);
+  const { starts, rows } = await reader.read(requested.orgId, (sql) => readRows(sql, requested));
   return timeSlicer.map(rows, (row) => toRow(row, starts));
 }

@@ -2,7 +2,8 @@ import { recordChange } from '../audit/index.js';
 import type { Database } from '../database/index.js';
 import { createUsageReader } from './bounded.js';
 import { exportRecords } from './export.js';
-import { countRecords, listRecords } from './records.js';
+import { readLastHour, sumOverall } from './overall.js';
+import { countRecords, listRecords, recordsById } from './records.js';
 import { reconcile } from './reconcile.js';
 import { summarize } from './summary.js';
 import { REBUILD, WITHOUT_LIMIT } from './usage.queries.js';
@@ -12,8 +13,11 @@ export function createUsage({ database }: { database: Pick<Database, 'transactio
   const reader = createUsageReader(database);
   return {
     records: (query) => listRecords(reader, query),
+    recordsById: (orgId, ids) => recordsById(reader, orgId, ids),
     count: (orgId, filter) => countRecords(reader, orgId, filter),
     summary: (query) => summarize(reader, query),
+    overall: (query) => sumOverall(reader, query),
+    lastHour: () => readLastHour(reader),
     export: (query) => exportRecords(reader, query),
     reconcile: (orgId, invoice) => reconcile(database, orgId, invoice),
     rebuild: (orgId) =>

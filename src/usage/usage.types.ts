@@ -1,3 +1,4 @@
+import type { Page, PageQuery } from '../collections/page.js';
 import type { Amounts, ClientInfo } from '../contract/words.js';
 import type { Reconciliation } from './reconcile.js';
 import type { OperationKind, TokenClasses } from '../metering/metering.types.js';
@@ -77,17 +78,13 @@ export interface UsageRecord {
 }
 
 /** Records, newest first, each with its cursor. */
-export interface UsagePage {
-  nodes: UsageRecord[];
+export interface UsagePage extends Page<UsageRecord> {
   cursors: string[];
-  nextCursor: string | null;
 }
 
-export interface UsageQuery {
+export interface UsageQuery extends PageQuery {
   orgId: string;
   filter?: UsageRecordFilter;
-  first: number;
-  after?: string;
 }
 
 export interface SummaryQuery {
@@ -127,6 +124,38 @@ export interface SummaryRow {
   latencyMs: { p50: number | null; p95: number | null };
 }
 
+export const OVERALL_DIMENSIONS = ['day', 'organization', 'model', 'provider'] as const;
+/** By what usage over all organisations is grouped. */
+export type OverallDimension = (typeof OVERALL_DIMENSIONS)[number];
+
+/** Times are cut to days (UTC): `since` down, `until` up. */
+export interface OverallQuery {
+  /** Default: 30 days before `until`. */
+  since?: Date | null | undefined;
+  /** Default: now. */
+  until?: Date | null | undefined;
+  groupBy: readonly OverallDimension[];
+  /** Absent: all organisations. */
+  orgIds?: readonly string[];
+}
+
+/** What was used in all organisations together by one value of each dimension that was asked for. */
+export interface OverallRow {
+  /** The beginning of the day. */
+  day: Date | null;
+  orgId: string | null;
+  orgName: string | null;
+  model: string | null;
+  provider: string | null;
+  requests: number;
+  errors: number;
+  tokens: TokenClasses;
+  /** The sum of the known costs, exact. */
+  costUsd: string;
+  /** Operations whose cost is unknown. */
+  unpriced: number;
+}
+
 export interface UsageExportQuery {
   orgId: string;
   filter: UsageRecordFilter;
@@ -135,10 +164,18 @@ export interface UsageExportQuery {
 
 /** What was used: records, and what they add up to (beyond 13.1, 13.6). */
 export interface Usage {
+  /** Over organisations, from the rollups, the dearest first: for operators. @throws ApiError invalid_request */
+  overall(query: OverallQuery): Promise<OverallRow[]>;
+  /** What each provider answered within the last hour, over all organisations, by its id. */
+  lastHour(): Promise<
+    Map<string, { requests: number; errors: number; latencyMs: { p50: number | null; p95: number | null } }>
+  >;
   /** Newest first. `after` takes the cursor of any record. @throws ApiError invalid_request */
   records(query: UsageQuery): Promise<UsagePage>;
   /** How many records a filter leaves. @throws ApiError invalid_request */
   count(orgId: string, filter: UsageRecordFilter): Promise<number>;
+  /** Those of these ids that the organisation has, in no order. */
+  recordsById(orgId: string, ids: readonly string[]): Promise<UsageRecord[]>;
   /** In order of time, then of what it is grouped by. @throws ApiError invalid_request */
   summary(query: SummaryQuery): Promise<SummaryRow[]>;
   /** The text of all records of a filter, newest first, in pieces. @throws ApiError invalid_request before the first piece */
@@ -146,5 +183,5 @@ export interface Usage {
   /** Operator: folds an organisation's ledger anew. Answers how many rows it folded. */
   rebuild(orgId: string): Promise<number>;
   /** Operator: adds all up again and names what differs. @param invoice CSV, compared with the ledger by the upstreams' ids of answers */
-  reconcile(orgId: string, invoice: string | null): Promise<Reconciliation>;
+  reconcile(orgId: string, invoice: Uint8Array | null): Promise<Reconciliation>;
 }

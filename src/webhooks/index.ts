@@ -17,6 +17,8 @@ export { WEBHOOK_EVENT_TYPES, WEBHOOK_FORMATS } from './webhook.types.js';
 export type {
   Delivery,
   DeliveryAttempt,
+  DeliveryOutcomes,
+  SentRequest,
   Webhook,
   WebhookEventType,
   WebhookFormat,

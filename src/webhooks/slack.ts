@@ -1,7 +1,7 @@
 import { firstCharacters } from '../text/characters.js';
 import type { WebhookEventType } from './webhook.types.js';
 
-/** What callers wrote is cut to so many characters: a message in a channel is no place for a whole answer. */
+/** The maximum of characters of callers' text: a channel message does not show a whole answer. */
 const MAX_QUOTED = 300;
 
 type Data = Readonly<Record<string, unknown>>;

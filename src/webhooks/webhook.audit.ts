@@ -3,14 +3,14 @@ import type { Webhook } from './webhook.types.js';
 
 type Audited = Pick<Webhook, 'name' | 'url' | 'events' | 'enabled' | 'format' | 'customHeaders'>;
 
-/** What the audit log compares of a webhook; {@link mask} hides what it may not show. */
+/** The fields of a webhook that the audit log compares; {@link mask} hides the secret ones. */
 export function auditedOf({ name, url, events, enabled, format, customHeaders }: Audited): AuditFields {
   return { name, url, events, enabled, format, customHeaders };
 }
 
 const HIDDEN = '***';
 
-/** Whoever knows the path of some receivers' addresses may write to them, so it is a secret like a header. */
+/** Some receivers accept messages from anyone who knows their path, so the path is a secret like a header. */
 function hostOf(url: string): string {
   const { origin, pathname, search } = new URL(url);
   return pathname === '/' && search === '' ? origin : `${origin}/${HIDDEN}`;

@@ -45,3 +45,16 @@ export const CLOCK = {
   name: 'webhook_clock',
   text: 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms',
 };
+
+/** What deliveries carry: one statement for a page of them. */
+export const SENT = `SELECT d.id, d.event_id AS "eventId", d.event_type AS "eventType", e.event, w.format,
+    ARRAY(SELECT jsonb_object_keys(w.custom_headers)) AS names, d.attempts -> -1 ->> 'startedAt' AS "attemptedAt"
+  FROM webhook_deliveries d JOIN webhook_events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
+  WHERE d.org_id = $1 AND d.id = ANY ($2::text[])`;
+
+/** How deliveries of webhooks ended, of the newest 10,000 of each since an id, which begins with its time. */
+export const OUTCOMES = `SELECT w.id, count(*) FILTER (WHERE d.status = 'succeeded')::int AS succeeded,
+    count(*) FILTER (WHERE d.status = 'failed')::int AS failed, count(*) FILTER (WHERE d.status = 'pending')::int AS pending
+  FROM unnest($2::text[]) w (id) CROSS JOIN LATERAL (
+    SELECT o.status FROM webhook_deliveries o WHERE o.org_id = $1 AND o.webhook_id = w.id AND o.id >= $3 ORDER BY o.id DESC LIMIT 10000) d
+  GROUP BY w.id`;

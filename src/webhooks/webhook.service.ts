@@ -6,10 +6,12 @@ import type { Principal } from '../access/access.types.js';
 import { recordChange } from '../audit/index.js';
 import { sqlOf } from '../database/index.js';
 import type { Database, SqlValue } from '../database/database.types.js';
+import { badCursor, toPage, newestFirst } from '../collections/page.js';
+import type { Page, PageQuery } from '../collections/page.js';
 import type { Egress } from '../egress/index.js';
 import { ApiError, invalid, notFound } from '../contract/errors.js';
 import type { FileService } from '../files/files.types.js';
-import { bindToKey, takeBound } from '../idempotency/index.js';
+import { bindToKey, takeBoundId } from '../idempotency/index.js';
 import type { KeyedCall } from '../idempotency/index.js';
 import { newId } from '../contract/ids.js';
 import { attemptDelivery } from './attempt.js';
@@ -22,7 +24,9 @@ import { auditedOf, webhookChange } from './webhook.audit.js';
 import { parseCreate, parseOverlap, parseSpan, parseUpdate } from './webhook.input.js';
 import { DeliveryEntity, toDelivery, toWebhook, WebhookEntity } from './webhook.entity.js';
 import * as sql from './webhook.queries.js';
-import type { Delivery, Webhook, WebhookService } from './webhook.types.js';
+import { sentRequest } from './sent-request.js';
+import type { SentRow } from './sent-request.js';
+import type { Delivery, DeliveryOutcomes, SentRequest, Webhook, WebhookService } from './webhook.types.js';
 
 export interface WebhookServiceOptions {
   database: Database;
@@ -48,6 +52,10 @@ function newSecret(): string {
   return `whsec_${randomBytes(32).toString('hex')}`;
 }
 
+const OUTCOMES_MS = 7 * 86_400_000;
+/** `dlv_` and the ten characters of the time. */
+const ID_WITH_TIME = 14;
+
 /** Registrations, their secrets and their deliveries (contract 2.15, 4.13, 6.1; decisions 6 "Webhooks"). */
 export function createWebhookService(options: WebhookServiceOptions): WebhookService {
   return new Webhooks(options);
@@ -65,7 +73,7 @@ class Webhooks implements WebhookService {
   async create(call: KeyedCall, body: Record<string, unknown>): Promise<Webhook> {
     const { principal } = call;
     const plan = planOf(principal);
-    const made = takeBound(call, 'whk');
+    const made = takeBoundId(call, 'whk');
     if (made !== null) return await this.madeBefore(principal, made);
     const input = parseCreate(body, this.options.egress);
     if (!plan.customHeaders && Object.keys(input.customHeaders).length > 0)
@@ -97,17 +105,34 @@ class Webhooks implements WebhookService {
     });
   }
 
-  async list(principal: Principal): Promise<Webhook[]> {
+  async page(principal: Principal, page: PageQuery): Promise<Page<Webhook>> {
+    const { orgId } = principal;
     planOf(principal);
-    return await this.options.database.tenant(principal.orgId, async (em) => {
-      const webhooks = await em.findAll(WebhookEntity, { orderBy: { id: 'desc' } });
-      return webhooks.map((webhook) => toWebhook(webhook));
-    });
+    const bad = badCursor(page, (cursor) => /^whk_[0-9a-z]{26}$/.test(cursor));
+    if (bad !== undefined) throw invalid('Invalid cursor', bad);
+    const { parts, options } = newestFirst(page);
+    const { database } = this.options;
+    const rows = await database.tenant(orgId, (em) => em.find(WebhookEntity, { $and: parts }, options));
+    return {
+      ...toPage(
+        rows.map((row) => toWebhook(row)),
+        page,
+        ({ id }) => id,
+      ),
+      count: () => database.tenant(orgId, (em) => em.count(WebhookEntity)),
+    };
   }
 
   async get(principal: Principal, id: string): Promise<Webhook> {
     planOf(principal);
     return await this.options.database.tenant(principal.orgId, async (em) => toWebhook(await find(em, id)));
+  }
+
+  async getMany(principal: Principal, ids: readonly string[]): Promise<Webhook[]> {
+    planOf(principal);
+    return await this.options.database.tenant(principal.orgId, async (em) =>
+      (await em.find(WebhookEntity, { id: { $in: [...ids] } })).map((row) => toWebhook(row)),
+    );
   }
 
   async update(principal: Principal, id: string, body: Record<string, unknown>): Promise<Webhook> {
@@ -141,13 +166,14 @@ class Webhooks implements WebhookService {
     return updated;
   }
 
-  async delete(principal: Principal, id: string): Promise<void> {
+  async delete(principal: Principal, id: string): Promise<Webhook> {
     planOf(principal);
-    await this.options.database.tenant(principal.orgId, async (em) => {
+    return await this.options.database.tenant(principal.orgId, async (em) => {
       const webhook = await find(em, id);
       const deleted = await em.nativeDelete(WebhookEntity, { id });
       if (deleted === 0) throw webhookNotFound();
       await recordChange(em, webhookChange(webhook, 'webhook_deleted', { before: auditedOf(webhook) }));
+      return toWebhook(webhook);
     });
   }
 
@@ -172,10 +198,10 @@ class Webhooks implements WebhookService {
     planOf(principal);
     const overlap = parseOverlap(body);
     const rotated =
-      takeBound(call, 'rot') === null
+      takeBoundId(call, 'rot') === null
         ? await this.rotate(call, id, overlap)
         : await this.madeBefore(principal, id);
-    if (overlap > 0) await this.outlast(id);
+    if (overlap > 0) await this.awaitEarlierAttempts(id);
     return rotated;
   }
 
@@ -203,7 +229,7 @@ class Webhooks implements WebhookService {
    * Attempts that were claimed before the rotation are signed with the old secret only. The rotation's answer waits until they have ended, so
    * that a receiver which switches to the new secret at once can verify every later delivery.
    */
-  private async outlast(webhookId: string): Promise<void> {
+  private async awaitEarlierAttempts(webhookId: string): Promise<void> {
     const { system } = this.options.database;
     const [begun] = await system.query<{ at: Date }>(sql.NOW);
     const deadline = performance.now() + OUTLAST_MS;
@@ -217,24 +243,48 @@ class Webhooks implements WebhookService {
   async deliveries(
     principal: Principal,
     id: string,
-    { first, after, status }: { first: number; after?: string; status?: string },
-  ): Promise<{ nodes: Delivery[]; nextCursor: string | null }> {
+    { status, ...page }: PageQuery & { status?: string },
+  ): Promise<Page<Delivery>> {
     planOf(principal);
-    return await this.options.database.tenant(principal.orgId, async (em) => {
+    const { database } = this.options;
+    const listed = { webhookId: id, ...(status && { status: status as Delivery['status'] }) };
+    return await database.tenant(principal.orgId, async (em) => {
       await find(em, id);
-      if (after !== undefined && !/^dlv_[0-9a-z]{26}$/.test(after)) throw invalid('Invalid cursor', 'cursor');
-      const rows = await em.find(
-        DeliveryEntity,
-        {
-          webhookId: id,
-          ...(after && { id: { $lt: after } }),
-          ...(status && { status: status as Delivery['status'] }),
-        },
-        { orderBy: { id: 'desc' }, limit: first + 1 },
-      );
-      const nodes = rows.slice(0, first).map(toDelivery);
-      return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
+      const bad = badCursor(page, (cursor) => /^dlv_[0-9a-z]{26}$/.test(cursor));
+      if (bad !== undefined) throw invalid('Invalid cursor', bad);
+      const { parts, options } = newestFirst(page);
+      const rows = await em.find(DeliveryEntity, { $and: [listed, ...parts] }, options);
+      return {
+        ...toPage(rows.map(toDelivery), page, (delivery) => delivery.id),
+        count: () => database.tenant(principal.orgId, (own) => own.count(DeliveryEntity, listed)),
+      };
     });
+  }
+
+  async deliveriesById(principal: Principal, ids: readonly string[]): Promise<Delivery[]> {
+    planOf(principal);
+    return await this.options.database.tenant(principal.orgId, async (em) =>
+      (await em.find(DeliveryEntity, { id: { $in: [...ids] } })).map(toDelivery),
+    );
+  }
+
+  async sent(orgId: string, deliveryIds: string[]): Promise<Map<string, SentRequest>> {
+    const { database, files } = this.options;
+    const rows = await database.tenantQuery<SentRow>(orgId, sql.SENT, [orgId, deliveryIds]);
+    return new Map(
+      rows.map((row) => [row.id, sentRequest(row, (event, at) => files.sign(orgId, event, at))]),
+    );
+  }
+
+  async outcomes(orgId: string, webhookIds: string[]): Promise<Map<string, DeliveryOutcomes>> {
+    const since = newId('dlv', Date.now() - OUTCOMES_MS).slice(0, ID_WITH_TIME);
+    const values = [orgId, webhookIds, since];
+    const rows = await this.options.database.tenantQuery<DeliveryOutcomes & { id: string }>(
+      orgId,
+      sql.OUTCOMES,
+      values,
+    );
+    return new Map(rows.map(({ id, ...outcomes }) => [id, outcomes]));
   }
 
   async retry(principal: Principal, id: string, deliveryId: string): Promise<Delivery> {

@@ -1,4 +1,5 @@
 import type { Principal } from '../access/access.types.js';
+import type { Page, PageQuery } from '../collections/page.js';
 import type { KeyedCall } from '../idempotency/idempotency.types.js';
 
 /** Event types that a webhook may list (contract 6.1). */
@@ -23,7 +24,7 @@ export const WEBHOOK_EVENT_TYPES = [
 ] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
 
-/** What a webhook's receiver understands (beyond 13.5): the event as JSON, or Slack's `{text}`. */
+/** The format of a webhook's requests (beyond 13.5): the event as JSON, or Slack's `{text}`. */
 export const WEBHOOK_FORMATS = ['json', 'slack'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
@@ -67,7 +68,22 @@ export interface Delivery {
   createdAt: Date;
 }
 
-/** What a delivery worker needs to make one attempt. */
+/** What a delivery sends. */
+export interface SentRequest {
+  /** Secrets are `***`: the signature, and the values of custom headers. */
+  headers: Record<string, string>;
+  /** As the receiver reads it. */
+  body: unknown;
+}
+
+/** How a webhook's deliveries of the last seven days ended; of the newest 10,000. */
+export interface DeliveryOutcomes {
+  succeeded: number;
+  failed: number;
+  pending: number;
+}
+
+/** The data of one attempt, for the delivery worker. */
 export interface ClaimedDelivery {
   id: string;
   orgId: string;
@@ -87,12 +103,16 @@ export interface ClaimedDelivery {
 export interface WebhookService {
   /** Once for each Idempotency-Key. @throws ApiError plan_required, invalid_request, quota_exceeded `Webhook limit reached` (402) */
   create(call: KeyedCall, body: Record<string, unknown>): Promise<Webhook>;
-  list(principal: Principal): Promise<Webhook[]>;
+  /** Newest first. @throws ApiError plan_required, invalid_request for a cursor that is none */
+  page(principal: Principal, page: PageQuery): Promise<Page<Webhook>>;
   /** @throws ApiError not_found `Webhook not found` (and so for all that take an id) */
   get(principal: Principal, id: string): Promise<Webhook>;
+  /** Those of these ids that the organisation has. @throws ApiError plan_required */
+  getMany(principal: Principal, ids: readonly string[]): Promise<Webhook[]>;
   /** Any field of create; `enabled: true` clears the failure count. */
   update(principal: Principal, id: string, body: Record<string, unknown>): Promise<Webhook>;
-  delete(principal: Principal, id: string): Promise<void>;
+  /** Answers the webhook as it was. */
+  delete(principal: Principal, id: string): Promise<Webhook>;
   /** Sends a signed `webhook.test` now; its one attempt never counts. */
   test(principal: Principal, id: string): Promise<Delivery>;
   /** @throws ApiError conflict during an overlap */
@@ -100,8 +120,14 @@ export interface WebhookService {
   deliveries(
     principal: Principal,
     id: string,
-    page: { first: number; after?: string; status?: string },
-  ): Promise<{ nodes: Delivery[]; nextCursor: string | null }>;
+    page: PageQuery & { status?: string },
+  ): Promise<Page<Delivery>>;
+  /** Those of these ids that the organisation has, whatever their webhooks. @throws ApiError plan_required */
+  deliveriesById(principal: Principal, ids: readonly string[]): Promise<Delivery[]>;
+  /** What the deliveries with these ids send; what the organisation has not, or has no longer, is left out. */
+  sent(orgId: string, deliveryIds: string[]): Promise<Map<string, SentRequest>>;
+  /** Webhooks without deliveries are left out. */
+  outcomes(orgId: string, webhookIds: string[]): Promise<Map<string, DeliveryOutcomes>>;
   /** One more attempt now, whatever the delivery's state. @throws ApiError not_found, conflict while an attempt is under way */
   retry(principal: Principal, id: string, deliveryId: string): Promise<Delivery>;
   /** Sends again what failed or was missed in a span of time (ISO 8601). @returns how many deliveries */

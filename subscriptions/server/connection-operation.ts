@@ -1,6 +1,6 @@
 import type { ExecutionArgs, ExecutionResult, GraphQLError } from 'graphql';
 import type { ApiError } from '../../src/contract/errors.js';
-import type { Holding } from '../../src/http/index.js';
+import type { ByteReservation } from '../../src/http/index.js';
 import { asGraphqlError } from './operation.js';
 
 /** An operation, from its `subscribe` message to the end of its work. */
@@ -10,10 +10,10 @@ export interface Operation {
   resumable: boolean;
   /** Why its message is refused although it is valid JSON. */
   fault: ApiError | null;
-  /** Of its message's text. */
+  /** The length of its message's text. */
   length: number;
   traceparent: string | undefined;
-  holding: Holding | null;
+  byteReservation: ByteReservation | null;
   /** It continues after its client has left, and keeps what it needs until its end. */
   work: Promise<unknown>;
 }
@@ -26,7 +26,7 @@ export interface OperationArgs extends ExecutionArgs {
 export function newOperation(message: Pick<Operation, 'id' | 'fault' | 'length'>): Operation {
   const abort = new AbortController();
   const work = Promise.resolve();
-  return { ...message, abort, work, resumable: false, traceparent: undefined, holding: null };
+  return { ...message, abort, work, resumable: false, traceparent: undefined, byteReservation: null };
 }
 
 /** A subscription as graphql-ws sees it: it yields nothing until it ends or fails. */

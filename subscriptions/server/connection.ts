@@ -47,10 +47,10 @@ export const STALLED = 4013;
 const TOO_MANY = 4429;
 export const GOING_AWAY = 1001;
 
-/** As of the headers that say the same. */
+/** The same limit as for the equivalent headers. */
 const MAX_CLIENT_LENGTH = 200;
 const MAX_OPERATIONS = 1000;
-/** RFC 6455, 5.5: what a control frame holds besides its code. */
+/** RFC 6455, 5.5: the maximum of bytes in a control frame after its code. */
 const MAX_REASON_BYTES = 123;
 /** More than any valid operation has, and few enough to be parsed in a few milliseconds. */
 const MAX_MESSAGE_MEMBERS = 10_000;
@@ -68,9 +68,9 @@ const CLIENT_MESSAGES: ReadonlySet<MessageType> = new Set([
   MessageType.Complete,
 ]);
 
-/** In which long answers are written. */
+/** The size of the slices in which long answers are written. */
 
-/** How the message of a result begins. */
+/** The beginning of a result's message. */
 const headOf = ({ id }: Operation): Buffer =>
   Buffer.from(`{"id":${JSON.stringify(id)},"type":"${MessageType.Next}","payload":`);
 
@@ -89,7 +89,7 @@ export interface ConnectionDependencies {
   traced?: OperationTracer;
   /** Counts a refused key against the client's address. False if the address has sent too many already. */
   refused(): boolean;
-  /** Called once its key is good. */
+  /** Called when its key was accepted. */
   keyShown(): void;
 }
 
@@ -106,7 +106,7 @@ export interface ConnectionOrigin {
   /** From the upgrade request; the init payload may have another, and an operation's `extensions` its own. */
   traceparent: string | undefined;
   client: ClientInfo;
-  /** The client's address as TRUST_PROXY has it. */
+  /** The client's address, according to TRUST_PROXY. */
   address: string;
   tagsHeader: string | undefined;
 }
@@ -255,7 +255,7 @@ export class Connection implements ProtocolSocket {
 
   #finished(id: string, operation: Operation): void {
     if (this.#operations.get(id) === operation) this.#operations.delete(id);
-    const release = (): void => operation.holding?.release();
+    const release = (): void => operation.byteReservation?.release();
     operation.work.then(release, release);
     this.#closeIfIdle();
   }
@@ -341,15 +341,16 @@ export class Connection implements ProtocolSocket {
     const principal = await this.#authenticate(CloseCode.Unauthorized, 'Unauthorized');
     if (!principal || operation.abort.signal.aborted) return LEFT;
     const { engine, shared, budget } = this.dependencies;
-    const holding = (operation.holding = budget.hold(principal));
-    holding.grow(operation.length + OPERATION_BYTES);
+    engine.timeSlicer.begin(principal.orgId);
+    const byteReservation = (operation.byteReservation = budget.hold(principal));
+    byteReservation.grow(operation.length + OPERATION_BYTES);
     const { query, operationName, variables } = payload;
     const name = documentNameIn({ ...payload });
     const request = await engine.resolve({ query, name, operationName, variables }, principal);
-    const asked = {
+    const prepared = {
       engine,
       shared,
-      holding,
+      byteReservation,
       call: this.#call(principal, operation),
       request,
       onResumable: () => {
@@ -357,10 +358,10 @@ export class Connection implements ProtocolSocket {
         this.#closeIfIdle();
       },
     };
-    const args = await prepareOperation(asked);
+    const args = await prepareOperation(prepared);
     if (isErrors(args)) return args;
     if (!isSubscription(args)) return { ...args, run: () => this.#answer(args, operation) };
-    const subscription = await openSubscription(asked, args);
+    const subscription = await openSubscription(prepared, args);
     if (isErrors(subscription)) return subscription;
     return { ...args, run: () => new Events(() => this.#deliver(subscription, operation), operation) };
   }
@@ -380,7 +381,7 @@ export class Connection implements ProtocolSocket {
     return orEnd(operation, delivered, undefined);
   }
 
-  /** Of a query or a mutation. graphql-ws would write the whole of a long answer in one go. */
+  /** Sends the answer of a query or a mutation. graphql-ws would write a long answer in one piece. */
   async #answer(args: ExecutionArgs, operation: Operation): Promise<ExecutionResult | Events> {
     const result = await this.#execute(args, operation);
     if (!isLongJson(result)) return result;
@@ -423,7 +424,7 @@ export class Connection implements ProtocolSocket {
     };
   }
 
-  /** After graphql-ws was told. */
+  /** Called after graphql-ws knows of the end. */
   #cancel(id: string): void {
     this.#operations.get(id)?.abort.abort();
     this.#operations.delete(id);

@@ -9,7 +9,7 @@ import {
   type FormattedExecutionResult,
 } from 'graphql';
 import { ApiError } from '../../src/contract/errors.js';
-import type { Holding } from '../../src/http/index.js';
+import type { ByteReservation } from '../../src/http/index.js';
 import { writeJson } from '../../src/text/write-json.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import { StalledSubscriberError } from '../stalled-subscriber.js';
@@ -17,19 +17,19 @@ import type { OperationEngine, OperationRequest, OperationSink } from './operati
 import { SharedScope } from './shared-results.js';
 import type { SharedResults, Written } from './shared-results.js';
 
-/** An operation that a caller asked for. */
-export interface AskedOperation {
+/** A caller's operation. */
+export interface CallerOperation {
   engine: OperationEngine;
   shared: SharedResults;
   call: CallContext;
   request: OperationRequest;
-  /** What the request holds. */
-  holding: Holding;
+  /** The request's share of the byte budget. */
+  byteReservation: ByteReservation;
   /** Called if the operation is one that its client can resume (a hub's subscription). */
   onResumable?(): void;
 }
 
-export interface OperationRun extends AskedOperation {
+export interface OperationRun extends CallerOperation {
   sink: OperationSink;
 }
 
@@ -42,7 +42,7 @@ export async function runOperation(run: OperationRun): Promise<void> {
     if (isSubscription(args)) {
       const subscription = await openSubscription(run, args);
       if (isErrors(subscription)) return fail(run, subscription);
-      await subscription.deliver((result) => sink.next(result));
+      await subscription.deliver((result, place) => sink.next(result, place));
     } else {
       const written = await toJson(engine, await execute(args));
       await sink.next(typeof written === 'string' ? Buffer.from(written) : written);
@@ -64,7 +64,7 @@ export async function prepareOperation({
   engine,
   call,
   request,
-}: AskedOperation): Promise<ExecutionArgs | readonly GraphQLError[]> {
+}: CallerOperation): Promise<ExecutionArgs | readonly GraphQLError[]> {
   await engine.takeSlot(call, request);
   const prepared = engine.prepare(request);
   if ('errors' in prepared) return prepared.errors;
@@ -100,10 +100,10 @@ export interface Subscription {
 
 /** Begins a subscription. Returns errors if it cannot begin. */
 export async function openSubscription(
-  asked: AskedOperation,
+  requested: CallerOperation,
   args: ExecutionArgs,
 ): Promise<Subscription | readonly GraphQLError[]> {
-  const { engine, shared, call, request, holding } = asked;
+  const { engine, shared, call, request, byteReservation } = requested;
   const events = await createSourceEventStream(args);
   if (!(Symbol.asyncIterator in events)) return events.errors ?? [];
   const iterator = events[Symbol.asyncIterator]();
@@ -118,13 +118,13 @@ export async function openSubscription(
     async deliver(next) {
       if (reading.over) return;
       const isResumable = 'resumable' in iterator;
-      const { scope, close } = isResumable ? shared.open(shareKey(asked)) : unshared();
+      const { scope, close } = isResumable ? shared.open(shareKey(requested)) : unshared();
       engine.meters?.subscriptions(1);
       try {
         if (isResumable) {
           // It may stay open for days, so it keeps only what it needs of its request.
-          holding.keep(weightOf(request));
-          asked.onResumable?.();
+          byteReservation.keep(weightOf(request));
+          requested.onResumable?.();
         }
         await deliver(engine, reading, { scope, next });
       } finally {
@@ -138,13 +138,13 @@ export async function openSubscription(
 }
 
 /** A stream that can return its next item without a promise, if it is already there. */
-interface AtHand {
-  atHand(): unknown;
+interface Pollable {
+  poll(): unknown;
 }
 
 interface Reading {
   args: ExecutionArgs;
-  iterator: AsyncIterator<unknown> & Partial<AtHand>;
+  iterator: AsyncIterator<unknown> & Partial<Pollable>;
   /** The reader left. */
   over: boolean;
 }
@@ -156,7 +156,7 @@ async function deliver(
 ): Promise<void> {
   const { args, iterator } = reading;
   for (;;) {
-    let value: unknown = iterator.atHand?.() ?? null;
+    let value: unknown = iterator.poll?.() ?? null;
     if (value === null) {
       const item = await iterator.next();
       if (item.done) break;
@@ -165,10 +165,17 @@ async function deliver(
     if (reading.over) break;
     const result =
       scope.find(value) ?? scope.make(value, () => executed(engine, { ...args, rootValue: value }));
-    const room = next(result instanceof Promise ? await result : result);
+    const room = next(result instanceof Promise ? await result : result, placeOf(value));
     if (room !== undefined) await room;
     engine.meters?.subscriptionEvent();
   }
+}
+
+/** An event's place in its stream, as a value of `after`. */
+function placeOf(event: unknown): string | undefined {
+  const { cursor, sequence } = Object(event) as { cursor?: unknown; sequence?: unknown };
+  if (typeof cursor === 'string') return cursor;
+  return typeof sequence === 'number' ? String(sequence) : undefined;
 }
 
 function executed(engine: OperationEngine, args: ExecutionArgs): Written | Promise<Written> {
@@ -176,13 +183,13 @@ function executed(engine: OperationEngine, args: ExecutionArgs): Written | Promi
   return 'then' in result ? result.then((whole) => toJson(engine, whole)) : toJson(engine, result);
 }
 
-/** For results that are made for one reader alone, as in a chat. */
+/** For results that only one reader gets, as in a chat. */
 const unshared = (): ReturnType<SharedResults['open']> => ({
   scope: new SharedScope(),
   close: () => undefined,
 });
 
-/** About what an open operation takes besides its request. */
+/** About the bytes of an open operation, without its request. */
 export const OPERATION_BYTES = 8 * 1024;
 
 /** About how many bytes an operation keeps in memory. */
@@ -194,7 +201,7 @@ export function weightOf({ query, variables }: OperationRequest): number {
  * All that a shared result depends on besides its event: the document, its variables, and the reader's permissions. A hash, because it is kept as
  * long as its readers.
  */
-function shareKey({ request, call }: AskedOperation): string {
+function shareKey({ request, call }: CallerOperation): string {
   const { orgId, scopes, person } = call.principal;
   const reader = [orgId, [...scopes].sort(), person?.role];
   const parts = [request.query, request.operationName, request.variables, reader];

@@ -4,7 +4,7 @@ import type { TimeSlicer } from '../../src/collections/time-slicer.js';
 import type { TrustedDocuments } from '../../src/access/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 
-/** A GraphQL request as it came, over WebSocket or for Server-Sent Events. */
+/** An unchecked GraphQL request, over WebSocket or for Server-Sent Events. */
 export interface OperationRequest {
   query: string;
   operationName?: string | null | undefined;
@@ -26,14 +26,17 @@ export interface OperationEngine {
   present(error: GraphQLError): GraphQLFormattedError;
   /** Writes long answers in time slices. */
   timeSlicer: TimeSlicer;
-  /** Counts open subscriptions and what they are sent. */
+  /** Counts open subscriptions and their sent events. */
   meters?: { subscriptions(change: 1 | -1): void; subscriptionEvent(): void };
 }
 
 /** Receives an operation's results. A returned promise makes the operation wait until the reader has room. */
 export interface OperationSink {
-  /** An execution result as JSON; shared results are the same bytes for all their readers. */
-  next(result: Buffer): Promise<void> | void;
+  /**
+   * An execution result as JSON; shared results are the same bytes for all their readers.
+   * @param place from which the stream can resume after this item: its cursor, or its sequence if it has no cursor
+   */
+  next(result: Buffer, place?: string): Promise<void> | void;
   /** The operation could not be run or failed; nothing follows. */
   error(errors: readonly GraphQLFormattedError[]): void;
   complete(): void;

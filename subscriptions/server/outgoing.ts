@@ -7,11 +7,15 @@ const RESULT_END = 0x7d; // "}"
 const TURN_BYTES = 32 * 1024;
 /** A larger turn goes out from the bytes that all its readers share, instead of being copied. */
 const LARGE_BYTES = 2 * TURN_BYTES;
-const BENCH_BYTES = 128 * 1024;
+/** So does a turn of messages of this size on average: what a stalled client holds is then shared as well. */
+const LARGE_MESSAGE_BYTES = 4 * 1024;
+const BUFFER_BYTES = 128 * 1024;
 
 /** What the connections of a server share: the ends of its turns, and the memory in which their frames are put together. */
 export class Turn {
-  #bench = Buffer.allocUnsafeSlow(BENCH_BYTES);
+  #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  /** Before it, the buffer belongs to writes that the system has not taken whole. */
+  #start = 0;
   #flushes: (() => void)[] = [];
 
   atEnd(flush: () => void): void {
@@ -23,14 +27,18 @@ export class Turn {
     });
   }
 
-  /** At least `bytes` to write into, until {@link keep} or the next call. */
-  bench(bytes: number): Buffer {
-    return bytes <= BENCH_BYTES ? this.#bench : Buffer.allocUnsafeSlow(bytes);
+  /** Memory for `bytes`, until {@link keep} or the next call. */
+  buffer(bytes: number): Buffer {
+    if (this.#start + bytes > BUFFER_BYTES) {
+      this.#buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+      this.#start = 0;
+    }
+    return this.#buffer.subarray(this.#start, this.#start + bytes);
   }
 
-  /** The system did not take all that was written from the bench: it belongs to that write now. */
-  keep(): void {
-    this.#bench = Buffer.allocUnsafeSlow(BENCH_BYTES);
+  /** The system did not take all of what was written: these bytes of the buffer belong to that write now. */
+  keep(bytes: number): void {
+    this.#start += bytes;
   }
 }
 
@@ -43,12 +51,16 @@ export class Outgoing {
   #gathered = 0;
   #inTurn = false;
   #waiting: (() => void)[] = [];
+  /** Something was written, and {@link #written} was not called for it yet. */
+  #isWriting = false;
   readonly #endTurn = (): void => {
     this.#inTurn = false;
-    this.flush();
+    if (!this.#isFull()) this.flush();
   };
   readonly #written = (): void => {
+    this.#isWriting = false;
     this.#taken();
+    if (!this.#inTurn) this.flush();
     for (const resolve of this.#waiting.splice(0)) resolve();
   };
 
@@ -75,7 +87,7 @@ export class Outgoing {
       this.turn.atEnd(this.#endTurn);
     }
     if (this.#inTurn && this.#gathered < TURN_BYTES) return;
-    this.flush();
+    if (!this.#isFull()) this.flush();
     if (this.stream.writableLength > 0) return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
@@ -85,32 +97,40 @@ export class Outgoing {
     const bytes = this.#gathered;
     this.#parts = [];
     this.#gathered = 0;
-    if (bytes > LARGE_BYTES) this.#writeShared(parts);
+    this.#isWriting = true;
+    const isLarge = bytes > LARGE_BYTES || bytes >= (parts.length / 2) * LARGE_MESSAGE_BYTES;
+    if (isLarge) this.#writeShared(parts);
     else this.#writeCopied(parts, bytes);
     this.#taken();
   }
 
+  /** The system has not taken what was written: more is written after that, and until then it is only referred to. */
+  #isFull(): boolean {
+    return this.#isWriting && this.stream.writableLength > 0;
+  }
+
   #writeCopied(parts: (Buffer | null)[], bytes: number): void {
-    const bench = this.turn.bench(bytes);
+    const buffer = this.turn.buffer(bytes);
     let at = 0;
     for (let i = 0; i < parts.length; i += 2) {
       const [head, body] = [parts[i] ?? null, parts[i + 1] as Buffer];
-      at = writeFrameHead(bench, at, lengthOf(head, body));
-      if (head !== null) at += head.copy(bench, at);
-      at += body.copy(bench, at);
-      if (head !== null) bench[at++] = RESULT_END;
+      at = writeFrameHead(buffer, at, lengthOf(head, body));
+      if (head !== null) at += head.copy(buffer, at);
+      at += body.copy(buffer, at);
+      if (head !== null) buffer[at++] = RESULT_END;
     }
-    this.stream.write(bench.subarray(0, at), this.#written);
-    if (this.stream.writableLength > 0) this.turn.keep();
+    this.stream.write(buffer.subarray(0, at), this.#written);
+    if (this.stream.writableLength > 0) this.turn.keep(at);
   }
 
   #writeShared(parts: (Buffer | null)[]): void {
     this.stream.cork();
     for (let i = 0; i < parts.length; i += 2) {
       const [head, body] = [parts[i] ?? null, parts[i + 1] as Buffer];
-      const frameHead = Buffer.allocUnsafe(MAX_HEAD_BYTES);
-      this.stream.write(frameHead.subarray(0, writeFrameHead(frameHead, 0, lengthOf(head, body))));
-      if (head !== null) this.stream.write(head);
+      const begin = Buffer.allocUnsafe(MAX_HEAD_BYTES + (head?.length ?? 0));
+      let at = writeFrameHead(begin, 0, lengthOf(head, body));
+      if (head !== null) at += head.copy(begin, at);
+      this.stream.write(begin.subarray(0, at));
       const isLast = i + 2 === parts.length;
       this.stream.write(body, isLast && head === null ? this.#written : undefined);
       if (head !== null) this.stream.write(BRACE, isLast ? this.#written : undefined);

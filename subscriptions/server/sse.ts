@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getOperationAST, type GraphQLFormattedError } from 'graphql';
 import { errorExtensions, graphqlParamOf, parseGraphqlRequest } from '../../schema/index.js';
 import { ApiError, invalid } from '../../src/contract/errors.js';
-import type { Holding, HttpEdge, RequestBody } from '../../src/http/index.js';
+import type { ByteReservation, HttpEdge, RequestBody } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
@@ -45,9 +45,11 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
         from: 'sessions',
         isEventStream: request.method === 'GET',
       });
+      const { 'last-event-id': lastEventId } = request.headers;
+      if (typeof lastEventId === 'string' && lastEventId !== '') call.lastEventId = lastEventId;
       body = edge.body(request, call);
       const operation = await readOperation(dependencies, request, { body, call });
-      await stream({ request: operation, response, call, holding: body.holding });
+      await stream({ request: operation, response, call, byteReservation: body.byteReservation });
     } catch (fault) {
       const error = visibleError(edge, fault, call?.requestId ?? '');
       setRate(response, await rateFor(edge, call, fault));
@@ -61,14 +63,14 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
   };
 }
 
-/** What an operation keeps of its request, since the stream may stay open for days. */
+/** The parts of its request that an operation keeps, because the stream may stay open for days. */
 async function readOperation(
   { engine }: GraphqlSseDependencies,
   request: IncomingMessage,
   { body, call }: { body: RequestBody; call: CallContext },
 ): Promise<OperationRequest> {
-  const asked = parseGraphqlRequest(await readSource(request, body));
-  const { query, operationName, variables } = await engine.resolve(asked, call.principal);
+  const operation = parseGraphqlRequest(await readSource(request, body));
+  const { query, operationName, variables } = await engine.resolve(operation, call.principal);
   return { query, operationName, variables };
 }
 
@@ -79,7 +81,7 @@ async function readSource(
   const { method = 'GET', url = '/' } = request;
   if (method === 'GET') return { query: url.includes('?') ? url.slice(url.indexOf('?') + 1) : '' };
   if (method !== 'POST') throw methodNotAllowed('GET, POST');
-  return { json: await body.parse(await body.readJson(BODY_LIMIT_BYTES), graphqlParamOf) };
+  return { json: await body.parseJson(BODY_LIMIT_BYTES, graphqlParamOf) };
 }
 
 /**
@@ -113,18 +115,18 @@ function methodNotAllowed(allow: string): ApiError {
   return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
 }
 
-/** An operation whose request was read, with where its events go. */
+/** An operation whose request was read, with the sink for its events. */
 export interface OperationStreaming {
   request: OperationRequest;
   response: ServerResponse;
   call: CallContext;
-  /** What the request holds. */
-  holding: Holding;
+  /** The request's share of the byte budget. */
+  byteReservation: ByteReservation;
 }
 
 /**
  * Takes an operation's place and slot, runs it, and sends its results as they come. Ends with the operation, or with its reader.
- * The answer rejects with an ApiError where the whole request is refused.
+ * The promise rejects with an ApiError if the whole request is refused.
  */
 export function createOperationStream(
   dependencies: GraphqlSseDependencies,
@@ -145,7 +147,7 @@ export function createOperationStream(
 
 async function stream(dependencies: GraphqlSseDependencies, streaming: OperationStreaming): Promise<void> {
   const { draining, edge } = dependencies;
-  const { request, response, call, holding } = streaming;
+  const { request, response, call, byteReservation } = streaming;
   const rate = await rateFor(edge, call);
   // Set with the first output: before that it is not known which window the operation counts against.
   const open = () => {
@@ -166,7 +168,7 @@ async function stream(dependencies: GraphqlSseDependencies, streaming: Operation
   };
   try {
     const sink = createSink(response, open);
-    await runOperation({ ...dependencies, call, request, holding, sink, onResumable });
+    await runOperation({ ...dependencies, call, request, byteReservation, sink, onResumable });
   } finally {
     clearInterval(ping);
     draining.removeEventListener('abort', end);
@@ -192,7 +194,15 @@ function createSink(response: ServerResponse, open: () => void): OperationSink {
     response.end('event: complete\ndata: \n\n');
   };
   return {
-    next: (result) => write(Buffer.concat([NEXT, result, EVENT_END])),
+    next: (result, place) =>
+      write(
+        Buffer.concat([
+          ...(place === undefined ? [] : [Buffer.from(`id: ${place}\n`)]),
+          NEXT,
+          result,
+          EVENT_END,
+        ]),
+      ),
     error(errors: readonly GraphQLFormattedError[]) {
       open();
       response.write(`event: next\ndata: ${JSON.stringify({ errors })}\n\n`);

@@ -21,12 +21,12 @@ export interface GraphqlWsDependencies extends Omit<
 > {
   /** Whether a page of this origin may connect although its browser sends a cookie. */
   allowsOrigin(origin: string, request: IncomingMessage): boolean;
-  /** The session of a signed-in browser, where the page is this installation's own (beyond 14.2). */
+  /** The session of a signed-in browser, if the page belongs to this installation (beyond 14.2). */
   sessionOf(request: IncomingMessage): string | undefined;
-  /** Its credential as an `Authorization` header has it; the upgrade may show a client token in its query (beyond 14.1). */
+  /** Its credential in the form of an `Authorization` header; the upgrade may have a client token in its query (beyond 14.1). */
   authorizationOf(request: IncomingMessage): string | undefined;
   clientOf(request: IncomingMessage): ClientInfo;
-  /** The client's address as TRUST_PROXY has it. */
+  /** The client's address, according to TRUST_PROXY. */
   addressOf(request: IncomingMessage): string;
   tagsHeaderOf(request: IncomingMessage): string | undefined;
   /** The address's window, for the headers of a refused upgrade. */
@@ -36,7 +36,7 @@ export interface GraphqlWsDependencies extends Omit<
   /** The connection has a valid key: it is no longer counted. */
   keyShown(stream: Duplex): void;
   /** Counts a refused key against the client's address. False if the address has sent too many already. */
-  refusedAddress(request: IncomingMessage): boolean;
+  refusedAddress(address: string): boolean;
   /** How long a client may accept nothing, default 15 s. */
   stallTimeoutMs?: number;
 }
@@ -45,9 +45,9 @@ export interface GraphqlWsDependencies extends Omit<
 export interface GraphqlWsServer {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   readonly connections: number;
-  /** Whether a connection has something under way that cannot be resumed elsewhere. */
+  /** Whether a connection runs an operation that cannot be resumed elsewhere. */
   readonly busy: boolean;
-  /** Ends what clients can resume, and lets the rest finish. */
+  /** Ends operations that clients can resume, and lets the others finish. */
   drain(): void;
   /** Closes every connection (1001). */
   close(): Promise<void>;
@@ -87,7 +87,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
       address: dependencies.addressOf(request),
       tagsHeader: dependencies.tagsHeaderOf(request),
     };
-    const refused = () => dependencies.refusedAddress(request);
+    const refused = () => dependencies.refusedAddress(origin.address);
     const keyShown = () => dependencies.keyShown(stream);
     const own = { ...dependencies, protocol, turn, refused, keyShown };
     const connection = new Connection(socket, stream, origin, own);

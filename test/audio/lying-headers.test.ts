@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAudio, withTrueSizes } from '../../src/audio/index.js';
 import { createSound } from '../../src/sandbox/sound/sound.js';
 import { downloadFrom, flacOf, m4aOf, samplesOf, waveOf, webmOf } from '../support/audio.js';
-import { hurried, lyingWave, mp3Claiming, oggEndingAt, patched, riffChunk } from '../support/lying-sound.js';
+import {
+  adtsWith,
+  hurried,
+  lyingWave,
+  mp3Claiming,
+  oggEndingAt,
+  patched,
+  riffChunk,
+} from '../support/malformed-audio.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 const TEXT = 'The quick brown fox jumps over the lazy dog. Then it sleeps in the warm sun.';
@@ -45,6 +53,9 @@ afterAll(async () => {
 const sound = (format: string): Buffer => spoken.get(format) ?? Buffer.alloc(0);
 const LIST = riffChunk('LIST', Buffer.from('INFOISFT\x05\0\0\0abcd\0\0', 'latin1'));
 
+/** Mono at 48 kHz. */
+const WRONG_FORMAT = Buffer.from('0100010080bb0000007701000200' + '1000', 'hex');
+
 /** Heads of WAV files that say something else than what lies behind them. */
 const WAVES: [string, Parameters<typeof lyingWave>[1]][] = [
   ['the whole is 1000 bytes', { riffSize: 1000 }],
@@ -61,6 +72,8 @@ const WAVES: [string, Parameters<typeof lyingWave>[1]][] = [
   ['other chunks come first', { before: [LIST, riffChunk('JUNK', Buffer.alloc(29))] }],
   ['an odd chunk comes first, unpadded', { before: [riffChunk('JUNK', Buffer.alloc(29)).subarray(0, 37)] }],
   ['a chunk before it goes beyond the end', { before: [], after: [riffChunk('LIST', Buffer.alloc(4), 1e9)] }],
+  ['another format follows', { after: [riffChunk('fmt ', WRONG_FORMAT)] }],
+  ['another format follows, before the sound', { between: [riffChunk('fmt ', WRONG_FORMAT)] }],
   ['it is long', { form: 'RF64', dataSize: MAX_SIZE, riffSize: MAX_SIZE }],
 ];
 
@@ -106,6 +119,8 @@ describe('the seconds of a WAV are those of its sound', () => {
   });
 });
 
+const ID3 = Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 0, 10, ...Array<number>(10).fill(1)]);
+
 type Forged = () => Buffer | Promise<Buffer>;
 const FORGED: [string, Forged][] = [
   ['MP3 that counts ten frames', () => mp3Claiming(sound('mp3'), { frames: 10, rate: RATE })],
@@ -126,6 +141,15 @@ const FORGED: [string, Forged][] = [
   ['Matroska of AAC in no time', async () => await hurried(sound('aac'), 'mkv')],
   ['WebM as it should be', async () => await webmOf(sound('opus'))],
   ['ADTS', () => sound('aac')],
+  ...[1, 7, 500, 20_000].map((size): [string, Forged] => [
+    `ADTS with ${size} bytes between its frames`,
+    () => adtsWith(sound('aac'), Buffer.alloc(size, 0xff)),
+  ]),
+  ['ADTS with a tag and zeros', () => adtsWith(Buffer.concat([ID3, sound('aac')]), Buffer.alloc(300))],
+  ...[0, 1, 30].map((count): [string, Forged] => [
+    `MP4 whose times are those of ${count} samples`,
+    async () => patched(await m4aOf(samples), 'stts', [12, count]),
+  ]),
 ];
 
 describe('the seconds of a sound are those that a decoder makes of it', () => {
@@ -147,6 +171,21 @@ describe('the seconds of a sound are those that a decoder makes of it', () => {
       expect(durationSeconds / times).toBeLessThan(seconds + 0.15);
     },
   );
+});
+
+it('is stored as every reader hears it, and that is left as it is', async () => {
+  for (const file of [
+    adtsWith(sound('aac'), Buffer.alloc(300)),
+    patched(await m4aOf(samples), 'stts', [12, 1]),
+    lyingWave(samples, { between: [riffChunk('fmt ', WRONG_FORMAT)] }),
+  ]) {
+    const stored = withTrueSizes(file);
+    expect(stored).not.toBe(file);
+    expect(withTrueSizes(stored)).toBe(stored);
+  }
+  expect(Buffer.from(withTrueSizes(adtsWith(sound('aac'), Buffer.alloc(300))))).toEqual(sound('aac'));
+  for (const file of [sound('aac'), await m4aOf(samples), sound('mp3'), sound('opus'), flacOf(samples)])
+    expect(withTrueSizes(file)).toBe(file);
 });
 
 describe('a transcription', () => {

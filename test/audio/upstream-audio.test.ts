@@ -229,6 +229,29 @@ describe("an upstream's transcription", () => {
     });
   });
 
+  it('tells in its record the tokens that its upstream counted', async () => {
+    const usage = {
+      type: 'tokens',
+      input_tokens: 34,
+      input_token_details: { text_tokens: 10, audio_tokens: 24 },
+      output_tokens: 7,
+      total_tokens: 41,
+    };
+    replies = [{ body: { text: 'Hello there', usage } }];
+    expect(await post('/audio/transcriptions', { model: 'acme/plain-ears', file })).toMatchObject({
+      status: 200,
+    });
+    const query =
+      '{ usageRecords(first: 1) { nodes { operation tokens { input cachedInput output reasoning } } } }';
+    expect(await server.graphql(query, { key: org.key })).toMatchObject({
+      data: {
+        usageRecords: {
+          nodes: [{ operation: 'stt', tokens: { input: 34, cachedInput: 0, output: 7, reasoning: 0 } }],
+        },
+      },
+    });
+  });
+
   it('has every word that was told, also those between two segments, over an edge or after the last one', async () => {
     const word = (text: string, start: number, end: number) => ({ word: text, start, end });
     const words = [word('hello', 0, 0.4), word('brave', 0.75, 1), word('new', 1, 1.4), word('world', 1.8, 2)];

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,12 @@ import { createElement as h, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { createPenstock } from '@penstock/client';
 import { PenstockProvider, useChat, useJob, useJobs } from '@penstock/client/react';
+import { Run } from './examples/agent-run.tsx';
+import { Chat as ChatExample } from './examples/chat.tsx';
+import { Jobs as JobsExample } from './examples/jobs.tsx';
+import { Job as JobExample } from './examples/live-job.tsx';
+import { Quota } from './examples/quota.tsx';
+import { Upload } from './examples/upload.tsx';
 
 const tokenProvider = () => fetch('/penstock-token').then((answer) => answer.json());
 const client = createPenstock({ url: location.hash.slice(1), tokenProvider });
@@ -38,9 +44,11 @@ function Jobs() {
   return h('ol', { id: 'jobs' }, (jobs ?? []).map((job) => h('li', { key: job.id }, job.id + ' ' + job.status)));
 }
 function Chat() {
-  const { messages, send, status } = useChat({ model: 'sandbox/chat-basic' });
+  const { messages, send, stop, status } = useChat({ model: 'sandbox/chat-basic' });
   return h('div', { id: 'chat', 'data-status': status },
     h('button', { id: 'send', onClick: () => send('Of weirs @sandbox{"tokens":60,"chunk_ms":50}') }, 'Send'),
+    h('button', { id: 'endless', onClick: () => send('Of weirs @sandbox{"tokens":2000,"chunk_ms":50}') }, 'Send much'),
+    h('button', { id: 'stop', onClick: stop }, 'Stop'),
     messages.map(({ role, content }, at) => h('p', { key: at, className: role }, content)));
 }
 function App() {
@@ -48,7 +56,21 @@ function App() {
   const start = async () => setId((await client.mutate.generateImage({ input: { prompt: 'A weir @sandbox{"delay_ms":4000}' }, async: true })).job.id);
   return h('main', null, h('button', { id: 'start', onClick: start }, 'Start'), h(Job, { id }), h(Jobs), h(Chat));
 }
-createRoot(document.body).render(h(PenstockProvider, { client }, h(App)));
+/** Every example, on a run and a job of their own. */
+function Examples() {
+  const [ids, setIds] = useState({});
+  const start = async () => {
+    const { job } = await client.mutate.generateImage({ input: { prompt: 'A weir' }, async: true });
+    const agent = await client.mutate.createAgent({ input: { name: 'Keeper', systemPrompt: 'Be short.' } });
+    const run = await client.mutate.runAgent({ id: agent.id, input: { input: 'Hello' } });
+    setIds({ job: job.id, run: run.id });
+  };
+  const shown = { run: ids.run && h(Run, { id: ids.run }), job: ids.job && h(JobExample, { id: ids.job }), chat: h(ChatExample), jobs: h(JobsExample), quota: h(Quota), upload: h(Upload) };
+  return h('main', null, h('button', { id: 'start', onClick: start }, 'Start'),
+    Object.entries(shown).map(([name, node]) => h('section', { key: name, id: name }, node)));
+}
+const isExamples = location.search === '?examples';
+createRoot(document.body).render(h(PenstockProvider, { client }, isExamples ? h(Examples) : h(App)));
 `;
 
 /** An app of its own with the packed client in it, as a team would install it. @returns its bundle */
@@ -72,6 +94,8 @@ async function buildApp(folder: string): Promise<string> {
   const peers = ['react', 'react-dom', 'graphql'].map((name) => `${name}@${dependencies[name]}`);
   const options = ['--no-audit', '--no-fund', '--prefer-offline', '--legacy-peer-deps=false'];
   await run('npm', ['install', ...options, join(folder, filename), ...peers], { cwd: folder });
+  const filter = (path: string) => !path.endsWith('tsconfig.json');
+  await cp(join(ROOT, 'client/examples'), join(folder, 'examples'), { recursive: true, filter });
   await writeFile(join(folder, 'app.js'), APP);
   const build = await rolldown({
     input: join(folder, 'app.js'),
@@ -112,7 +136,7 @@ describe.skipIf(executablePath === null)('the client in a browser, on a page of 
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         // Short, so that it is renewed while the page lives.
-        body: JSON.stringify({ scopes: ['chat', 'image', 'usage'], ttl_seconds: 40 }),
+        body: JSON.stringify({ scopes: ['chat', 'image', 'usage', 'agents'], ttl_seconds: 40 }),
       })
         .then(async (answer) => {
           const { token, client_token: made } = (await answer.json()) as {
@@ -128,7 +152,7 @@ describe.skipIf(executablePath === null)('the client in a browser, on a page of 
     penstock = await start();
     ({ key } = await installation.createOrg({
       plan: 'business_monthly',
-      scopes: ['chat', 'image', 'usage', 'tokens'],
+      scopes: ['chat', 'image', 'usage', 'agents', 'tokens'],
     }));
     browser = await startBrowser(executablePath ?? '');
   }, 180_000);
@@ -174,4 +198,65 @@ describe.skipIf(executablePath === null)('the client in a browser, on a page of 
     expect(charges.map(({ kind }) => kind)).toEqual(['chat', 'image']);
     await page.close();
   }, 150_000);
+
+  test('each example shows what it is for, and an upload goes on through a kill of the server', async () => {
+    const { page, faults } = await browser.open(`${origin}/?examples#${penstock.origin}`);
+    await page.locator('#start').click();
+    await page.locator('#job p', { hasText: 'completed 100 %' }).waitFor();
+    await page.locator('#run li', { hasText: 'completed' }).waitFor();
+    await page.locator('#jobs li', { hasText: 'completed' }).first().waitFor();
+    await page.locator('#quota li', { hasText: 'image_generations' }).waitFor();
+    await page.locator('#chat input').fill('Of weirs');
+    await page.locator('#chat button').click();
+    await page.locator('#chat p', { hasText: 'assistant: ' }).waitFor();
+    expect(faults).toEqual([]);
+
+    // Slow enough that there is a middle.
+    const network = await page.context().newCDPSession(page);
+    const conditions = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 3_000_000 };
+    await network.send('Network.enable');
+    await network.send('Network.emulateNetworkConditions', conditions);
+    const buffer = Buffer.alloc(12_000_000);
+    buffer.write('\x89PNG\r\n\x1a\n', 'latin1');
+    const file = { name: 'weir.png', mimeType: 'image/png', buffer };
+    await page.locator('#upload input').setInputFiles(file);
+    const progress = () => page.locator('#upload progress').getAttribute('value');
+    await expect
+      .poll(async () => Number(await progress()), { timeout: 20_000, interval: 20 })
+      .toBeGreaterThan(0.05);
+    await penstock.signal('SIGKILL');
+    await penstock.close();
+    expect(Number(await progress())).toBeLessThan(1);
+    penstock = await start();
+    await expect
+      .poll(() => page.locator('#upload').innerText(), { timeout: 60_000 })
+      .toMatch(/^\s*file:file_/);
+    const reference = (await page.locator('#upload').innerText()).trim();
+    const [stored] = await installation.sql<{ size_bytes: string; finished: boolean }>(
+      `SELECT f.size_bytes, u.finished_at IS NOT NULL AS finished FROM uploads u JOIN files f ON f.id = u.file_id WHERE u.file_id = '${reference.slice('file:'.length)}'`,
+    );
+    expect(stored).toEqual({ size_bytes: String(buffer.length), finished: true });
+    await page.close();
+  }, 150_000);
+
+  test('the button that stops a chat stops it at the server: what was said stays, and is all that is charged', async () => {
+    const { page, faults } = await browser.open(`${origin}/#${penstock.origin}`);
+    await page.locator('#endless').click();
+    await page.locator('#chat .assistant').waitFor();
+    await page.locator('#stop').click();
+    expect(await page.locator('#chat').getAttribute('data-status')).toBe('ready');
+    const said = await page.locator('#chat .assistant').innerText();
+    const [record] = await eventually(async () => {
+      const rows = await installation.sql<{ status: string; output: number }>(
+        `SELECT l.status, l.tokens[4] AS output FROM responses r JOIN usage_ledger l ON l.operation_id = 'op_' || substr(r.id, 6)
+         WHERE r.status = 'cancelled' AND l.state = 'settled'`,
+      );
+      return rows.length === 1 && rows;
+    });
+    expect(record!.status).toBe('cancelled');
+    expect(Number(record!.output)).toBeLessThan(2000);
+    expect(await page.locator('#chat .assistant').innerText()).toBe(said);
+    expect(faults).toEqual([]);
+    await page.close();
+  }, 60_000);
 });

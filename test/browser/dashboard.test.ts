@@ -16,7 +16,7 @@ const VIEWS = [
   'models',
   'usage',
   'webhooks',
-  'usage/7/endUser/credits',
+  'usage?days=7&by=endUser&count=credits',
   'settings/budgets',
   'settings/audit',
   'settings/members',
@@ -66,7 +66,7 @@ describe.skipIf(executablePath === null)('the dashboard in a browser', () => {
   async function show(page: Page, view: string): Promise<void> {
     await page.evaluate(`location.hash = '#/${view}'`);
     await page
-      .locator(`.side a[aria-current][href="#/${view.split('/')[0]}"]`)
+      .locator(`.side a[aria-current][href$="#/${view.split(/[/?]/)[0]}"]`)
       .waitFor({ state: 'attached' });
     await expect.poll(() => page.locator('main .loading').count()).toBe(0);
   }
@@ -140,20 +140,28 @@ describe.skipIf(executablePath === null)('the dashboard in a browser', () => {
     await page.close();
   });
 
-  test('a viewer sees every view and is offered nothing that changes anything', async () => {
-    const { page, faults } = await enter('auditor@waterworks.example', 'viewer');
-    const offered = new Set<string>();
-    for (const view of ['', ...VIEWS]) {
+  describe('as a viewer', () => {
+    let page: Page;
+    let faults: () => string[];
+    beforeAll(async () => {
+      ({ page, faults } = await enter('auditor@waterworks.example', 'viewer'));
+    });
+    afterAll(() => page?.close());
+
+    test.each(['', ...VIEWS])('#/%s is seen, and nothing in it changes anything', async (view) => {
       await show(page, view);
-      const names = await page.locator('main button').allInnerTexts();
-      for (const name of names) offered.add(name);
+      const offered = await page.locator('main button').allInnerTexts();
+      // A file of the records that are seen changes nothing.
+      expect(offered.filter((name) => name !== 'Download')).toEqual([]);
       expect(await page.locator('main [role=alert]').allInnerTexts()).toEqual([]);
-    }
-    expect([...offered]).toEqual([]);
-    await show(page, 'settings/keys');
-    expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
-    expect(faults()).toEqual([]);
-    await page.close();
+      expect(faults()).toEqual([]);
+    });
+
+    test('API keys are not offered', async () => {
+      await show(page, 'settings/keys');
+      expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
+      expect(faults()).toEqual([]);
+    });
   });
 
   test('whoever belongs to several organisations chooses between them, and keeps the other when one is lost', async () => {
@@ -212,7 +220,7 @@ describe.skipIf(executablePath === null)('the dashboard in a browser', () => {
       const other = await open(link.replace(/^http:\/\/[^/]*/, server.origin));
       await other.page.getByText('new@waterworks.example').waitFor();
       await other.page.close();
-      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Done' }).click();
       await page.getByLabel('Role of new@waterworks.example').selectOption('viewer');
       await page.getByRole('button', { name: 'Remove new@waterworks.example' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
@@ -230,10 +238,11 @@ describe.skipIf(executablePath === null)('the dashboard in a browser', () => {
       await page.getByRole('dialog').waitFor();
       const focused = (): Promise<string> =>
         page.evaluate(`document.activeElement.name || document.activeElement.innerText`);
-      expect(await focused()).toBe('name');
+      await expect.poll(focused).toBe('name');
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
-      expect(await focused()).toBe('New webhook');
+      // The dialog gives it back in a task of its own, once it is gone.
+      await expect.poll(focused).toBe('New webhook');
     });
 
     test('a webhook’s secret is shown once; disabled for its failures it is enabled again, with none counted', async () => {
@@ -242,8 +251,10 @@ describe.skipIf(executablePath === null)('the dashboard in a browser', () => {
       await page.getByLabel('Name').fill('Control room');
       await page.getByLabel('Address').fill('https://example.com/hook');
       await page.getByRole('button', { name: 'Create webhook' }).click();
-      expect(await page.getByRole('textbox', { name: 'Secret' }).inputValue()).toMatch(/^whsec_/);
+      await page.getByRole('textbox', { name: 'Secret' }).waitFor();
       await page.keyboard.press('Escape');
+      expect(await page.getByRole('textbox', { name: 'Secret' }).inputValue()).toMatch(/^whsec_/);
+      await page.getByRole('button', { name: 'Done' }).click();
       await server.installation.sql(
         `UPDATE webhooks SET enabled = false, consecutive_failures = 10, disabled_reason = '10 consecutive failed attempts'`,
       );

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, startBrowser, type TestBrowser } from '../support/browser.js';
+import { signIn } from '../support/people.js';
 import { startBehindPath, type Behind } from '../support/path-proxy.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
@@ -119,6 +120,23 @@ describe.skipIf(executablePath === null)('pages in a browser', () => {
     const { page, faults } = await browser.open(`${server.origin}/docs`);
     await page.getByText('/chat/completions').first().waitFor();
     await page.getByText('/images/generations').first().waitFor();
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  test('the API docs are dark where the reader wants that, and call with the session of who is signed in', async () => {
+    const { orgId } = await server.createOrg();
+    const { cookie } = await signIn(server, { orgId, email: 'owner@docs.example', role: 'owner' });
+    const { page, faults } = await browser.open(`${server.origin}/docs`);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.locator('html.dark-mode').waitFor();
+    const [name = '', value = ''] = cookie.split(/=(.*)/s);
+    await page.context().addCookies([{ name, value, url: server.origin }]);
+    await page.getByRole('button', { name: 'Use my session' }).click();
+    await page.getByText('Signed in for an hour').waitFor();
+    await page.locator('.opblock-get', { hasText: '/quota' }).locator('.opblock-summary-control').click();
+    await page.getByRole('button', { name: 'Execute' }).click();
+    await page.locator('.live-responses-table .response-col_status').getByText('200').first().waitFor();
     expect(faults).toEqual([]);
     await page.close();
   });

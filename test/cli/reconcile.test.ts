@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Reconciliation } from '../../src/usage/index.js';
@@ -137,6 +137,29 @@ describe('reconcile', () => {
       { what: 'invoice names what the ledger does not know', of: 'up-9', expected: null, found: '0.5' },
       { what: 'invoice does not name what the ledger knows', of: 'up-3', expected: '0.0045', found: null },
     ]);
+  });
+
+  it('reads an invoice as spreadsheets write it: with a mark at its beginning, quotes, empty lines, and an answer in two lines', async () => {
+    const [first = '', ...others] = LINES;
+    const halves = ['"up-1","a",40,40,50,0.0005', 'up-1, a ,60,0,0,0.001'];
+    expect(first).toContain('up-1,a,100,40,50,0.0015');
+    const file = await invoice(...halves, '', ...others, ...TWICE);
+    await writeFile(file, `\uFEFF${await readFile(file, 'utf8')}\r\n\r\n`);
+    expect(await reconcile('--invoice', file)).toMatchObject({ code: 0, differences: [] });
+  });
+
+  it.each([
+    ['is not UTF-8', Buffer.from([0x61, 0xff, 0xfe, 0x0a]), /it is not UTF-8/],
+    ['has a quote that does not end', 'request_id,model\n"up-1,a\n', /Quote Not Closed/],
+    ['lacks a column', 'request_id,model\nup-1,a\n', /line 1: there is no column input_tokens/],
+    ['is empty', '', /line 1: there is no column request_id/],
+  ])('refuses an invoice that %s', async (_, content, message) => {
+    const file = await invoice();
+    await writeFile(file, content);
+    await expect(server.cli('reconcile', '--org', org.orgId, '--invoice', file)).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(message),
+    });
   });
 
   it('tells the line of an invoice that cannot be read', async () => {

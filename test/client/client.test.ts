@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import { createPenstock, PenstockError } from '../../client/src/index.js';
 import type { AgentRunEvent, ChatChunk, Job, JobList, Penstock } from '../../client/src/index.js';
+import { makeToken } from '../support/client-tokens.js';
 import { createCuttable } from '../support/cuttable.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 import { eventually } from '../support/wait.js';
@@ -66,7 +67,9 @@ describe('calls', () => {
     const stranger = open({ token: 'nobody' });
     await expect(stranger.query.quota()).rejects.toMatchObject({ code: 'unauthorized', status: 401 });
     stranger.close();
-    expect(() => createPenstock({ url: wire.url })).toThrow('Give one of key, token and tokenProvider');
+    expect(() => createPenstock({ url: wire.url })).toThrow(
+      'Give one of key, token, tokenProvider and session',
+    );
   });
 
   it('wait for a server that is away, and work once', async () => {
@@ -114,8 +117,25 @@ describe('a live view', () => {
     stop();
   });
 
+  it('of all jobs is read again when its first page was refused because of too many calls', async () => {
+    const refused = vi
+      .spyOn(globalThis, 'fetch')
+      .mockImplementation(() =>
+        Promise.resolve(Response.json({ error: 'Too many', code: 'rate_limited' }, { status: 429 })),
+      );
+    let list: JobList | undefined;
+    const stop = penstock.followJobs({}, { next: (found) => (list = found) });
+    // The reading at the start and the one a little later.
+    await eventually(() => Promise.resolve(refused.mock.calls.length === 3));
+    refused.mockRestore();
+    await eventually(() => Promise.resolve(list?.jobs.length === 0));
+    stop();
+  });
+
   it('of a chat gives each chunk once, for one charge, wherever it is cut', async () => {
-    const input = { messages: [{ role: 'user', content: 'Of weirs @sandbox{"tokens":40,"chunk_ms":20}' }] };
+    const input = {
+      messages: [{ role: 'user' as const, content: 'Of weirs @sandbox{"tokens":40,"chunk_ms":20}' }],
+    };
     const chunks: ChatChunk[] = [];
     const ended = new Promise((resolve) => {
       penstock.streamChat(input, {
@@ -194,5 +214,32 @@ describe('a token provider', () => {
     expect(ended).toBeNull();
     expect(asked).toBe(2);
     live.close();
+  });
+
+  it('is asked once more for all open views together, when their token dies under them', async () => {
+    const { orgId } = await penstock.query.quota();
+    const makers = [await server.createKey(orgId), await server.createKey(orgId)];
+    let asked = 0;
+    const tokenProvider = async () => {
+      const { key: maker } = makers[Math.min(asked++, 1)] as { key: string };
+      return (await makeToken(server, maker, { scopes: ['usage', 'image', 'jobs'] })).token;
+    };
+    const live = open({ tokenProvider });
+    const ends: unknown[] = [];
+    const end = (error: unknown) => void ends.push(error);
+    const id = await slowImage(8000);
+    let [jobs, quotas, states] = [0, 0, 0];
+    live.followJobs({}, { next: () => jobs++, end });
+    live.followQuota({ next: () => quotas++, end });
+    live.followJob(id, { next: () => states++, end });
+    await eventually(() => Promise.resolve(jobs > 0 && quotas > 0 && states > 0));
+    await server.cli('key', 'revoke', '--id', makers[0]?.id ?? '');
+    const before = [jobs, quotas];
+    await eventually(() => Promise.resolve(asked === 2));
+    await slowImage(0);
+    await eventually(() => Promise.resolve(jobs > (before[0] ?? 0) && quotas > (before[1] ?? 0)));
+    expect([asked, ends]).toEqual([2, []]);
+    live.close();
+    await penstock.mutate.cancelJob({ id });
   });
 });

@@ -186,25 +186,33 @@ test('early rows are told before their transaction commits, and their promise is
   const found = (id: string) =>
     admin.query('SELECT 1 FROM organizations WHERE id = $1', [id]).then(({ rows }) => rows.length);
   await admin.query('SELECT pg_advisory_lock(4711)');
-  const kept = connection.early<{ id: string }>(insert('org_kept'), [], 'SELECT pg_advisory_xact_lock(4711)');
+  const kept = connection.queryWithEarlyRows<{ id: string }>(
+    insert('org_kept'),
+    [],
+    'SELECT pg_advisory_xact_lock(4711)',
+  );
   expect(await kept.rows).toMatchObject([{ id: 'org_kept' }]);
   expect(await found('org_kept')).toBe(0);
   await admin.query('SELECT pg_advisory_unlock(4711)');
   await kept.committed;
   expect(await found('org_kept')).toBe(1);
 
-  const faulty = connection.early<{ id: string }>(insert('org_faulty'), [], 'SELECT 1 / 0');
+  const faulty = connection.queryWithEarlyRows<{ id: string }>(insert('org_faulty'), [], 'SELECT 1 / 0');
   expect(await faulty.rows).toMatchObject([{ id: 'org_faulty' }]);
   await expect(faulty.committed).rejects.toMatchObject({ code: '22012' });
   expect(await found('org_faulty')).toBe(0);
 
-  const lost = connection.early<{ pid: number }>(insert('org_lost'), [], 'SELECT pg_sleep(20)');
+  const lost = connection.queryWithEarlyRows<{ pid: number }>(insert('org_lost'), [], 'SELECT pg_sleep(20)');
   const [row] = await lost.rows;
   await terminate(row?.pid ?? 0);
   await expect(lost.committed).rejects.toMatchObject({ code: 'unavailable' });
   expect(await found('org_lost')).toBe(0);
 
-  const unread = connection.early({ name: 'early_unread', text: 'SELECT 1 / 0' }, [], 'SELECT 1');
+  const unread = connection.queryWithEarlyRows(
+    { name: 'early_unread', text: 'SELECT 1 / 0' },
+    [],
+    'SELECT 1',
+  );
   await expect(unread.rows).rejects.toMatchObject({ code: '22012' });
   await expect(unread.committed).rejects.toMatchObject({ code: '22012' });
   await connection.close();

@@ -39,6 +39,16 @@ async function replace(role: 'api' | 'worker', random: () => number): Promise<vo
   roles.set(await cluster.add(role === 'api' ? API : WORKER), role);
 }
 
+async function killInTurn(
+  role: 'api' | 'worker',
+  { count, random }: { count: number; random: () => number },
+): Promise<void> {
+  for (let nth = 0; nth < count; nth++) {
+    await replace(role, random);
+    await sleep(200 + random() * 800);
+  }
+}
+
 /** Retries with its Idempotency-Key until some process answers, as a client would. */
 async function create(key: string, index: number): Promise<string> {
   return await eventually(
@@ -65,14 +75,11 @@ test(`${JOBS} jobs through ${WORKER_KILLS} kills of workers and ${API_KILLS} of 
   const made = inParallel(Array.from({ length: JOBS }), 8, (_, index) => create(key, index)).finally(
     () => (creating = false),
   );
-  const kills = [
-    ...Array.from({ length: WORKER_KILLS }, () => 'worker' as const),
-    ...Array.from({ length: API_KILLS }, () => 'api' as const),
-  ].sort(() => random() - 0.5);
-  for (const role of kills) {
-    await replace(role, random);
-    await sleep(200 + random() * 800);
-  }
+  // Both groups lose theirs at the same time.
+  await Promise.all([
+    killInTurn('worker', { count: WORKER_KILLS, random }),
+    killInTurn('api', { count: API_KILLS, random }),
+  ]);
   const ids = await made;
   expect(creating).toBe(false);
   expect(new Set(ids).size).toBe(JOBS);

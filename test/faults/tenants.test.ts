@@ -30,7 +30,11 @@ const INPUTS: Record<string, string> = {
   uploadKnowledgeFile: '{filename: "x.txt", content: "eA=="}',
 };
 /** What a field demands besides ids and inputs. */
-const FURTHER: Record<string, string> = { changePenstockMemberRole: 'role: viewer' };
+const FURTHER: Record<string, string> = {
+  changePenstockMemberRole: 'role: viewer',
+  changeOperatedPlan: 'planCode: cli_team',
+  topUpOperatedQuota: 'bucket: credits, amount: 5',
+};
 
 let cluster: Cluster;
 let server: SpawnedServer;
@@ -43,7 +47,10 @@ beforeAll(async () => {
   server = cluster.next();
   things = await makeThings(server, cluster.installation);
   stranger = await cluster.installation.createOrg();
-  cookie = await signInOwner(server, cluster.installation, stranger.orgId);
+  cookie = await signInOwner(server, cluster.installation, {
+    orgId: stranger.orgId,
+    email: 'stranger@example.com',
+  });
 });
 afterAll(() => cluster?.close());
 
@@ -133,7 +140,7 @@ function callOf(field: FieldInfo, idOf: (kind: Kind) => string): string {
       ({ type }) => (type.kind === 'NON_NULL' || field.name in INPUTS) && named(type).kind === 'INPUT_OBJECT',
     )
     .map(({ name }) => `${name}: ${INPUTS[field.name] ?? '{}'}`);
-  const selection = named(field.type).kind === 'OBJECT' ? '{ __typename }' : '';
+  const selection = ['OBJECT', 'INTERFACE'].includes(named(field.type).kind) ? '{ __typename }' : '';
   const further = FURTHER[field.name] ?? [];
   return `${field.name}(${[...ids, ...inputs].concat(further).join(', ')}) ${selection}`;
 }
@@ -161,15 +168,67 @@ test.each([
       };
       const theirs = await call(foreignId);
       expect(theirs, field.name).toEqual(await call(unknownId));
+      // By the rules of Relay an object that is not there is null.
+      if (field.name === 'node') {
+        expect(theirs).toEqual({ data: { node: null }, errors: [] });
+        continue;
+      }
       const isForPeople = theirs.errors[0]?.message === 'Sign in to do this';
-      const refusal = isForPeople
-        ? { code: 'forbidden', httpStatus: 403 }
-        : { code: 'not_found', httpStatus: 404 };
+      const isForOperators = /[oO]perated/.test(field.name);
+      const refusal =
+        isForPeople || isForOperators
+          ? { code: 'forbidden', httpStatus: 403 }
+          : { code: 'not_found', httpStatus: 404 };
       expect(theirs.errors[0]?.extensions, field.name).toMatchObject(refusal);
       expect([field.name, isForPeople && !('key' in caller())]).toEqual([field.name, false]);
     }
   },
 );
+
+/** The owner's object of each type that is a Node; a model belongs to all. */
+function ownersNodes(): Record<string, string> {
+  const { ids, owner } = things;
+  const bare = (id: string): string => id.slice(4);
+  return {
+    Agent: ids.agent,
+    AgentMemory: ids.memory,
+    AgentRun: ids.run,
+    ApiKey: ids.key,
+    AuditEntry: ids.entry,
+    Budget: ids.budget,
+    Job: ids.job,
+    KnowledgeFile: ids.file,
+    ModelResponse: ids.response,
+    PenstockMember: `mbr_${bare(owner.orgId)}_${bare(ids.member)}`,
+    PenstockOrganization: owner.orgId,
+    UsageRecord: ids.record,
+    Webhook: ids.webhook,
+    WebhookDelivery: ids.delivery,
+  };
+}
+
+test('no object of another organisation is a node, of whatever type, to a key or to a person', async () => {
+  const ask = async (caller: object, id: string) => {
+    const { data, errors } = await server.graphql('query ($id: ID!) { node(id: $id) { id } }', {
+      ...caller,
+      variables: { id },
+    });
+    return { data, errors: errors.map(({ message }) => message) };
+  };
+  const { data } = await server.graphql<{ __type: { possibleTypes: { name: string }[] } }>(
+    '{ __type(name: "Node") { possibleTypes { name } } }',
+    { key: stranger.key },
+  );
+  const types = data!.__type.possibleTypes.map(({ name }) => name).filter((name) => name !== 'Model');
+  expect(types.sort()).toEqual(Object.keys(ownersNodes()).sort());
+  for (const [type, id] of Object.entries(ownersNodes()))
+    for (const caller of [{ key: stranger.key }, { headers: { cookie } }]) {
+      const theirs = await ask(caller, id);
+      expect(theirs, type).toEqual(await ask(caller, unknownLike(id)));
+      expect(theirs.data, type).toEqual({ node: null });
+      if (!('key' in caller)) expect(theirs.errors, type).toEqual([]);
+    }
+});
 
 test('an entity of another organisation is as absent as one that does not exist', async () => {
   const QUERY = `query ($r: [_Any!]!) { _entities(representations: $r) { ... on Job { id } ... on PenstockOrganization { id } } }`;

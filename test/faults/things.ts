@@ -21,7 +21,9 @@ export type Kind =
   | 'response'
   | 'key'
   | 'budget'
-  | 'member';
+  | 'member'
+  | 'record'
+  | 'entry';
 
 interface Made {
   agent: { id: string };
@@ -56,6 +58,13 @@ export async function makeThings(server: SpawnedServer, installation: Installati
     events: ['generation.completed'],
   });
   const delivery = await make(`/webhooks/${hook.body.webhook.id}/test`, {});
+  const { body: usage } = await server.rest<{ records: WithId[] }>('GET', '/usage/records', {
+    key: owner.key,
+  });
+  const cookie = await signInOwner(server, installation, {
+    orgId: owner.orgId,
+    email: 'theirs-too@example.com',
+  });
   return {
     owner,
     ids: {
@@ -74,8 +83,21 @@ export async function makeThings(server: SpawnedServer, installation: Installati
         email: 'theirs@example.com',
         role: 'member',
       }),
+      record: usage.records[0]!.id,
+      entry: await entryOf(server, cookie),
     },
   };
+}
+
+/** An entry of the audit log. */
+async function entryOf(server: SpawnedServer, cookie: string): Promise<string> {
+  const { data, errors } = await server.graphql<{ auditLog: { nodes: WithId[] } }>(
+    '{ auditLog { nodes { id } } }',
+    { headers: { cookie } },
+  );
+  const [entry] = data?.auditLog.nodes ?? [];
+  if (!entry) throw new Error(`auditLog: ${JSON.stringify(errors)}`);
+  return entry.id;
 }
 
 /** @returns its id */
@@ -97,9 +119,8 @@ async function addMember(
 export async function signInOwner(
   server: SpawnedServer,
   installation: Installation,
-  orgId: string,
+  { orgId, email }: { orgId: string; email: string },
 ): Promise<string> {
-  const email = 'stranger@example.com';
   await addMember(installation, { orgId, email, role: 'owner' });
   const { url } = await installation.cli<{ url: string }>('member', 'link', '--email', email);
   const token = url.split('#link=')[1];
@@ -163,7 +184,9 @@ export function kindInField(field: string, argument: string): Kind {
   const named = /^(job|run|delivery|agent|webhook|file)Id$/.exec(argument)?.[1];
   if (named !== undefined) return named as Kind;
   const kinds: [RegExp, Kind][] = [
-    [/ApiKey/, 'key'],
+    // Fields of operators name organisations too, and refuse everybody else whatever they name.
+    [/ApiKey|[oO]perated/, 'key'],
+    [/^node$/, 'job'],
     [/Member|SignInLink/, 'member'],
     [/AgentRun|agentRun/, 'run'],
     [/AgentMemory/, 'memory'],

@@ -221,6 +221,17 @@ it('jobUpdates tells of the bound job alone', async () => {
   await server.rest('POST', '/images/generations', { key, body: { prompt: 'another' } });
   await eventually(() => told.some((text) => text.endsWith('job.completed')));
   expect(new Set(told.map((text) => text.split(' ')[0]))).toEqual(new Set([job.id]));
+  // From the beginning of all events on, too.
+  const cursor = Buffer.from('0').toString('base64url');
+  const query = `subscription { jobUpdates(after: "${cursor}") { type job { id } } }`;
+  const past: string[] = [];
+  for await (const { data } of server
+    .ws(token)
+    .iterate<{ jobUpdates: { job: { id: string }; type: string } }>({ query })) {
+    past.push(data?.jobUpdates.job.id ?? '');
+    if (data?.jobUpdates.type === 'job.completed') break;
+  }
+  expect(new Set(past)).toEqual(new Set([job.id]));
 });
 
 it('an Idempotency-Key is shared by tokens of one object, and by no other caller', async () => {

@@ -116,6 +116,11 @@ describe('a client token', () => {
         expect([name, (await refuse({ scopes, [name]: id })).status]).toEqual([name, 404]);
   });
 
+  it('is made although unknown fields say null, and refused where they say something', async () => {
+    const more = async (nothing: unknown) => (await refuse({ scopes: ['chat'], nothing })).status;
+    expect([await more(null), await more(1)]).toEqual([200, 400]);
+  });
+
   it('stamps its end user and its tags on what it does, over what the body says', async () => {
     const { token } = await makeToken(server, key, { scopes: ['chat'], end_user: 'ada', tags: ['app'] });
     const { metering } = server.services;
@@ -236,7 +241,7 @@ describe('a client token ends', () => {
     const body = { query: MAKE, variables: { input: { scopes: ['usage'] } } };
     const answer = await post(server, 'graphql', { body, cookie: person.cookie });
     const { token } = (answer.body.data as { createClientToken: { token: string } }).createClientToken;
-    expect(await server.graphql('{ apiKeys { id } }', { key: token })).toMatchObject({
+    expect(await server.graphql('{ apiKeys { nodes { id } } }', { key: token })).toMatchObject({
       errors: [{ extensions: { code: 'forbidden' } }],
     });
     const held = await holdOpen(token);

@@ -4,9 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { chunk, DONE_EVENT, event, startFakeUpstream, usageChunk } from '../support/fake-upstream.js';
 import type { FakeUpstream, Reply, SeenRequest } from '../support/fake-upstream.js';
 import { createInstallation, type Installation } from '../support/installation.js';
+import { isStored, killedInTheMiddle as killed } from '../support/killed-worker.js';
 import { startPenstock, type TestServer } from '../support/server.js';
-import { spawnPenstock } from '../support/spawned.js';
 import { eventually } from '../support/wait.js';
+import { nativeStream, textOf, thoughtOf } from '../v1/native-messages.js';
+import { nativeEvents } from '../v1/native-responses.js';
 
 const WORDS = ['The', ' tide', ' comes', ' in', ' at', ' noon', ' and', ' goes', ' out', ' at', ' six.'];
 const WHOLE = WORDS.join('');
@@ -22,8 +24,9 @@ let orgId: string;
 
 beforeAll(async () => {
   [first, second, third] = await Promise.all([startFakeUpstream(), startFakeUpstream(), startFakeUpstream()]);
-  const provider = (id: string, { baseUrl }: FakeUpstream, prefill?: boolean) => ({
+  const provider = (id: string, { baseUrl }: FakeUpstream, prefill?: boolean, dialects?: string[]) => ({
     id,
+    ...(dialects && { dialects }),
     kind: 'openai-compatible',
     baseUrl,
     apiKey: 'k',
@@ -43,11 +46,16 @@ beforeAll(async () => {
     providers: {
       providers: [
         provider('acme', first),
+        provider('native', first, false, ['responses', 'messages']),
         provider('plain', second, false),
         provider('spare', second, true),
         provider('last', third, true),
       ],
-      fallbacks: { 'acme/chat': ['plain/chat', 'spare/chat', 'last/chat'], 'spare/chat': ['plain/chat'] },
+      fallbacks: {
+        'acme/chat': ['plain/chat', 'spare/chat', 'last/chat'],
+        'native/chat': ['plain/chat', 'spare/chat', 'last/chat'],
+        'spare/chat': ['plain/chat'],
+      },
       continueStreams: true,
     },
   });
@@ -195,39 +203,128 @@ describe('every dialect that is answered by chat', () => {
   it('streams Messages on', async () => {
     first.queue(breaks(4));
     second.queue(goesOn());
-    const client = new Anthropic({ apiKey: key, baseURL: server.origin, maxRetries: 0 });
-    const messages = client.messages.stream({ ...ask, max_tokens: 100 });
+    const messages = anthropic().messages.stream({ ...ask, max_tokens: 100 });
     expect(await messages.finalText()).toBe(WHOLE);
     expect((await ledger()).map(({ state }) => state)).toEqual(['settled']);
   });
 });
 
-/** Starts work in one process, kills that in the middle of the answer, and lets another take it over. */
-async function killedInTheMiddle<T>(ask: () => Promise<T>): Promise<T> {
-  const doomed = await spawnPenstock(installation, { role: 'worker' });
-  let answer: Promise<T>;
-  const stored = () =>
-    installation.sql<{ text: string }>(
-      `SELECT array_to_string(b.events, ' ') AS text FROM response_events b WHERE b.org_id = '${orgId}'`,
-    );
-  try {
-    answer = ask();
-    answer.catch(() => undefined);
-    await eventually(async () => (await stored()).some(({ text }) => text.includes(WORDS[3] as string)));
-  } finally {
-    await doomed.signal('SIGKILL');
-    await doomed.close();
-  }
-  await installation.sql(
-    `UPDATE responses SET lease_until = now() - interval '1 s' WHERE org_id = '${orgId}'`,
-  );
-  const successor = await startPenstock({ installation, role: 'worker' });
-  try {
-    return await answer;
-  } finally {
-    await successor.close();
-  }
-}
+const anthropic = () => new Anthropic({ apiKey: key, baseURL: server.origin, maxRetries: 0 });
+
+/** The beginning of a response of so many words, by an upstream that speaks the dialect. */
+const responseBreaks = (count: number, more: string[] = []): Reply => ({
+  chunks: [...nativeEvents(WORDS).slice(0, 4 + count), ...more],
+  then: 'reset',
+});
+
+/** The same of a message. */
+const messageBreaks = (count: number, more: string[] = []): Reply => ({
+  chunks: [...nativeStream([textOf(...WORDS)]).slice(0, 3 + count), ...more],
+  then: 'reset',
+});
+
+describe('an upstream that speaks the dialect and breaks off in the middle', () => {
+  const askedResponse = { model: 'native/chat', input: 'When?', stream: true } as const;
+  const askedMessage = { ...ask, model: 'native/chat', max_tokens: 100 };
+
+  it.each([
+    ['a lost connection', responseBreaks(4)],
+    [
+      'an error event',
+      {
+        ...responseBreaks(4, [event({ type: 'error', error: { message: 'overloaded' } })]),
+        then: 'end' as const,
+      },
+    ],
+    ['a stream without its end', { ...responseBreaks(4), then: 'end' as const }],
+  ])('goes on as one response after %s', async (_, broken) => {
+    first.queue(broken);
+    second.queue(goesOn());
+    const events: OpenAI.Responses.ResponseStreamEvent[] = [];
+    for await (const one of await openai().responses.create(askedResponse)) events.push(one);
+    expect(events.map(({ sequence_number: n }) => n)).toEqual(events.map((__, at) => at));
+    const deltas = events.flatMap((one) => (one.type === 'response.output_text.delta' ? [one] : []));
+    expect(deltas.map(({ delta }) => delta).join('')).toBe(WHOLE);
+    expect(new Set(deltas.map(({ item_id, output_index }) => `${item_id} ${output_index}`)).size).toBe(1);
+    const types = events.map(({ type }) => type);
+    for (const once of ['output_item.added', 'content_part.added', 'output_text.done', 'output_item.done'])
+      expect(types.filter((type) => type === `response.${once}`)).toHaveLength(1);
+    const last = events.at(-1);
+    if (last?.type !== 'response.completed') throw new Error(`it ended with ${last?.type}`);
+    expect(last.response).toMatchObject({
+      output: [{ id: deltas[0]?.item_id, status: 'completed', content: [{ text: WHOLE }] }],
+      usage: { output_tokens: WORDS.length + 1 },
+    });
+    expect((await openai().responses.retrieve(last.response.id)).output_text).toBe(WHOLE);
+    expect(lastMessage(second.requests[0])).toEqual({
+      role: 'assistant',
+      content: WORDS.slice(0, 4).join(''),
+    });
+    expect(await ledger()).toMatchObject([{ state: 'settled', status: 'succeeded' }]);
+  });
+
+  it('goes on as one message, with the costs of both models in one record', async () => {
+    first.queue(messageBreaks(4));
+    second.queue(goesOn());
+    const stream = anthropic().messages.stream(askedMessage);
+    const starts: unknown[] = [];
+    stream.on('streamEvent', ({ type }) => type === 'content_block_start' && starts.push(type));
+    const { content, usage, stop_reason: reason } = await stream.finalMessage();
+    expect(content).toEqual([{ type: 'text', text: WHOLE }]);
+    expect({ reason, starts: starts.length }).toEqual({ reason: 'end_turn', starts: 1 });
+    expect(usage.output_tokens).toBe(WORDS.length + 1);
+    const [record, ...others] = await ledger();
+    expect(others).toEqual([]);
+    expect(record).toMatchObject({ state: 'settled', status: 'succeeded', ids: 'msg_upstream chatcmpl-up1' });
+  });
+
+  it('goes on a second time where the fallback breaks too, and fails where nobody is left', async () => {
+    first.queue(messageBreaks(2));
+    second.queue(goesOn(3));
+    third.queue(goesOn());
+    expect(await anthropic().messages.stream(askedMessage).finalText()).toBe(WHOLE);
+    first.queue(messageBreaks(2));
+    second.queue(goesOn(3));
+    third.queue(goesOn(1));
+    await expect(anthropic().messages.stream(askedMessage).finalText()).rejects.toThrow();
+    expect(await ledger()).toMatchObject([{ status: 'succeeded' }, { status: 'failed' }]);
+  });
+
+  it('continues a call of a tool after its text', async () => {
+    first.queue(messageBreaks(4));
+    const call = { index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: '{"at":"six"}' } };
+    const end = chunk({ tool_calls: [call] }, { finish_reason: 'tool_calls' });
+    second.queue({ chunks: [begun, ...said(WORDS.slice(4)), end, DONE_EVENT] });
+    const tools = [{ name: 'f', input_schema: { type: 'object' as const } }];
+    const message = await anthropic()
+      .messages.stream({ ...askedMessage, tools })
+      .finalMessage();
+    expect(message.content).toMatchObject([
+      { type: 'text', text: WHOLE },
+      { type: 'tool_use', name: 'f', input: { at: 'six' } },
+    ]);
+    expect(message.stop_reason).toBe('tool_use');
+  });
+
+  it('fails where anything but text was delivered', async () => {
+    const call = { type: 'response.output_item.added', output_index: 1, item: { type: 'function_call' } };
+    first.queue(responseBreaks(4, [event(call)]));
+    const events: OpenAI.Responses.ResponseStreamEvent[] = [];
+    const read = async () => {
+      for await (const one of await openai().responses.create(askedResponse)) events.push(one);
+    };
+    await read().catch(() => undefined);
+    expect(events.at(-1)?.type).not.toBe('response.completed');
+    const thought = thoughtOf('hm');
+    first.queue({ chunks: nativeStream([thought, textOf(...WORDS)]).slice(0, 8), then: 'reset' });
+    await expect(anthropic().messages.stream(askedMessage).finalText()).rejects.toThrow();
+    expect(second.requests).toEqual([]);
+  });
+});
+
+/** @param ask begins an answer whose first worker is killed after four words */
+const killedInTheMiddle = <T>(ask: () => Promise<T>): Promise<T> =>
+  killed({ installation, orgId, ask, isDue: () => isStored(installation, orgId, WORDS[3] as string) });
 
 const hangs = (count: number): Reply => ({ ...breaks(count), then: 'hang' });
 

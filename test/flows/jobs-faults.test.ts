@@ -1,4 +1,4 @@
-import { bareOutcome } from '../../src/metering/index.js';
+import { zeroCostOutcome } from '../../src/metering/index.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -94,9 +94,9 @@ describe('a worker whose lease was given to another', () => {
     );
 
     const attempt = { id, fence: stale.job.fence };
-    const made = { ...imageOutcome(), record: bareOutcome('succeeded') };
+    const made = { ...imageOutcome(), record: zeroCostOutcome('succeeded') };
     expect(await createCompletion(test.database, 'wrk_stale')(stale.job, made)).toBe(false);
-    const record = bareOutcome('failed', 'server_error');
+    const record = zeroCostOutcome('failed', 'server_error');
     const failure = { workerId: 'wrk_stale', attempt, message: 'x', code: 'server_error' as const, record };
     expect(await failJob(sql(), failure)).toBe(false);
     expect(
@@ -200,7 +200,9 @@ describe('a job whose database was away', () => {
 
   it('and forgot its reservation in a crash is completed and charged all the same', async () => {
     const orgId = await bench.createOrg();
-    const id = await bench.enqueue(orgId);
+    const countedFor = { endUser: 'ada', tags: ['night'], clientName: 'mill' };
+    const job = await bench.newJob(orgId);
+    const { id } = await bench.jobs.create({ ...job, countedFor });
     const [lost] = await sql().query<{ reserved: string }>(
       'DELETE FROM usage_ledger WHERE job_id = $1 RETURNING reserved::text',
       [id],
@@ -217,6 +219,11 @@ describe('a job whose database was away', () => {
     expect(used).toEqual(row?.charged);
     expect(Math.max(...used)).toBeGreaterThan(0);
     expect(Math.max(...reserved)).toBe(0);
+    const [kept] = await sql().query(
+      'SELECT end_user, tags, client_name, restored FROM usage_ledger WHERE job_id = $1',
+      [id],
+    );
+    expect(kept).toEqual({ end_user: 'ada', tags: ['night'], client_name: 'mill', restored: true });
   });
 });
 
@@ -232,8 +239,8 @@ describe('a cancellation that comes between a claim and its answer', () => {
         const own = await test.database.dedicated();
         return {
           ...own,
-          early<Row>(...call: Parameters<typeof own.early>) {
-            const { rows, committed } = own.early<Row>(...call);
+          queryWithEarlyRows<Row>(...call: Parameters<typeof own.queryWithEarlyRows>) {
+            const { rows, committed } = own.queryWithEarlyRows<Row>(...call);
             return { rows: cancelFirst(rows, committed), committed };
           },
         };

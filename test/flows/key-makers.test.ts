@@ -31,8 +31,8 @@ test('keys tell who made them, and are listed by maker also once that person has
   await owner.graphql(`mutation { removePenstockMember(userId: "${admin.userId}") { success } }`);
   const listed = async (by?: string) => {
     const given = by === undefined ? '' : `(createdBy: ${JSON.stringify(by)})`;
-    const { data } = await owner.graphql(`{ apiKeys${given} { name createdBy } }`);
-    return (data!['apiKeys'] as Key[]).map(({ name, createdBy }) => `${name} ${createdBy}`);
+    const { data } = await owner.graphql(`{ apiKeys${given} { nodes { name createdBy } } }`);
+    return (data!['apiKeys'] as { nodes: Key[] }).nodes.map(({ name, createdBy }) => `${name} ${createdBy}`);
   };
   expect(await listed()).toEqual([
     'test command line',

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Principal } from '../../src/access/index.js';
@@ -119,5 +120,35 @@ describe('the ledger’s months', () => {
       await reader.end();
     }
     expect(await drop()).toBe('dropped');
+  });
+
+  it('stay where an operation of theirs is opened and ended while they are about to be dropped', async () => {
+    const writer = new pg.Client({ connectionString: db.url });
+    await writer.connect();
+    try {
+      const answers: (string | undefined)[] = [];
+      while (answers.at(-1) !== 'kept' && answers.length < 50) {
+        const id = newId('op', Date.UTC(2019, 11, 15));
+        const fallback = { org: principal.orgId, kind: 'chat', version: 1, allowance: [100_000] };
+        await writer.query('BEGIN');
+        await writer.query(`SELECT penstock_settle($1, '{100,0,0,0,0,0,0,0,0}', NULL, $2)`, [id, fallback]);
+        const dropping = drop();
+        // It has looked, and waits for the ledger.
+        await sleep(15);
+        await writer.query('COMMIT');
+        answers.push(await dropping);
+        if (answers.at(-1) === 'busy') await fold();
+      }
+      expect(new Set(answers)).toEqual(answers.length === 1 ? new Set(['kept']) : new Set(['busy', 'kept']));
+    } finally {
+      await writer.end();
+    }
+    const sums = () =>
+      bench.sql<{ n: number }>('SELECT sum(requests)::int AS n FROM usage_cells WHERE org_id = $1', [
+        principal.orgId,
+      ]);
+    await fold();
+    expect(await drop()).toBe('dropped');
+    expect(Number((await sums())[0]?.n)).toBeGreaterThan(0);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Principal } from '../../src/access/index.js';
 import type { Metering, OperationRequest } from '../../src/metering/index.js';
-import { bareOutcome } from '../../src/metering/index.js';
+import { zeroCostOutcome } from '../../src/metering/index.js';
 import { newId } from '../../src/contract/ids.js';
 import { createUsage } from '../../src/usage/index.js';
 import { createTestDatabase } from '../support/database.js';
@@ -168,7 +168,7 @@ describe('an end that changes afterwards', () => {
     );
     expect(await bench.sql('SELECT penstock_sweep(15000) AS n')).toEqual([{ n: 1 }]);
     const before = await foldLedger(bench.sql, orgId);
-    const outcome = { ...bareOutcome('succeeded'), upstreamId: 'up_1', costNano: 7n };
+    const outcome = { ...zeroCostOutcome('succeeded'), upstreamId: 'up_1', costNano: 7n };
     const end = { amounts: { credits: 100, chat_tokens: 90_000 }, outcome };
     expect(await slow.settle(id, end)).toMatchObject({ applied: true });
     expect(await slow.settle(id, end)).toMatchObject({ applied: false, charged: { credits: 100 } });

@@ -279,6 +279,7 @@ describe('an operator', () => {
       limit: 100_000,
       remaining: 100_000,
       used: 0,
+      reserved: 0,
       usagePercent: 0,
     });
   });

@@ -127,6 +127,7 @@ describe('reserving', () => {
       limit: -1,
       remaining: -1,
       used: 500_000,
+      reserved: 0,
       usagePercent: 0,
     });
   });

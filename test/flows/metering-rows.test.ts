@@ -54,6 +54,7 @@ describe('texts arrive as they were', () => {
       'NULL',
       'a,b',
       '(a)',
+      // not in the schema: an attack on SQL arrays
       '{a}',
       '"',
       '""',

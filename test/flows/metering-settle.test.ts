@@ -302,7 +302,7 @@ describe('the event of a settlement', () => {
   };
 
   it('is written where a webhook, also a disabled one, or a process with Kafka may hear it', async () => {
-    const alone = bench.metering({ eventsHeard: false });
+    const alone = bench.metering({ hasEventConsumers: false });
     const principal = await bench.createOrg();
     expect(await happened(alone, principal)).toBe(0);
     expect(await happened(metering, principal)).toBe(1);

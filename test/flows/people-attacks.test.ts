@@ -113,7 +113,7 @@ it('a request whose body is still to come does not keep a role that was taken aw
   const { cookie, userId, graphql } = await join('admin');
   const body = '{"query":"mutation { createApiKey(input: { name: \\"late\\", scopes: [chat] }) { key } }"}';
   const headers = { cookie, 'content-type': 'application/json', 'content-length': body.length };
-  expect((await graphql('{ apiKeys { id } }')).status).toBe(200);
+  expect((await graphql('{ apiKeys { nodes { id } } }')).status).toBe(200);
   const held = httpRequest(server.graphqlUrl, { method: 'POST', headers });
   held.write(body.slice(0, 5));
   await sleep(100);
@@ -160,9 +160,10 @@ it('what the headers of a webhook say is for owners and admins', async () => {
     events: ["team.member.added"], customHeaders: { Authorization: "Bearer s3cret" } }) { id customHeaders } }`);
   const { id } = made.data!['createWebhook'] as { id: string };
   const seen = async (who: Browser) =>
-    (await who.graphql(`{ webhooks { customHeaders } webhook(id: "${id}") { customHeaders } }`)).data;
+    (await who.graphql(`{ webhooks { nodes { customHeaders } } webhook(id: "${id}") { customHeaders } }`))
+      .data;
   const headed = (Authorization: string) => ({ customHeaders: { Authorization } });
-  const all = (value: string) => ({ webhooks: [headed(value)], webhook: headed(value) });
+  const all = (value: string) => ({ webhooks: { nodes: [headed(value)] }, webhook: headed(value) });
   expect(await seen(admin)).toEqual(all('Bearer s3cret'));
   for (const role of ['member', 'viewer'] as const) expect(await seen(await join(role))).toEqual(all('***'));
 });

@@ -138,10 +138,9 @@ test.each([
       browser(await choose((await add(one)).link!, ONE)),
       browser(await choose((await add(other)).link!, OTHER)),
     ];
-    const { data } = await one.owner.graphql('{ penstockMembers { userId email } }');
-    const { userId } = (data!['penstockMembers'] as { userId: string; email: string }[]).find(
-      (m) => m.email === email,
-    )!;
+    const { data } = await one.owner.graphql('{ penstockMembers { nodes { userId email } } }');
+    const { nodes } = data!['penstockMembers'] as { nodes: { userId: string; email: string }[] };
+    const { userId } = nodes.find((m) => m.email === email)!;
     const left = await one.owner.graphql(
       `mutation { createPenstockSignInLink(userId: "${userId}") { url } }`,
     );

@@ -169,10 +169,12 @@ describe('a session', () => {
     const here = browserOf(server, { ...changed, cookie: cookieOf(again) });
     const change = (current: string) =>
       here.graphql(
-        `mutation { changePenstockPassword(input: { currentPassword: "${current}", newPassword: "another good password" }) { success } }`,
+        `mutation { changePenstockPassword(input: { currentPassword: "${current}", newPassword: "another good password" }) { success person { email } } }`,
       );
     expect((await change('not it')).error).toBe('currentPassword is wrong');
-    expect((await change(PASSWORD)).data).toEqual({ changePenstockPassword: { success: true } });
+    expect((await change(PASSWORD)).data).toEqual({
+      changePenstockPassword: { success: true, person: { email: changed.email } },
+    });
     expect((await here.graphql(ME)).status).toBe(200);
     await eventually(async () => (await changed.graphql(ME)).status === 401);
   });
@@ -180,10 +182,10 @@ describe('a session', () => {
 
 describe('roles', () => {
   const FIELDS = {
-    read: '{ jobs { nodes { id } } webhooks { id } penstockMembers { email } }',
+    read: '{ jobs { nodes { id } } webhooks { nodes { id } } penstockMembers { nodes { email } } }',
     work: 'mutation { duplicateAgent(id: "agt_none") { id } }',
     webhook: 'mutation { deleteWebhook(id: "whk_none") { success } }',
-    keys: '{ apiKeys { id } }',
+    keys: '{ apiKeys { nodes { id } } }',
     key: 'mutation { createApiKey(input: { name: "k", scopes: [chat] }) { key } }',
     member: 'mutation { removePenstockMember(userId: "usr_none") { success } }',
     plan: 'mutation { cancelPenstockPlan { id } }',
@@ -209,7 +211,7 @@ describe('roles', () => {
       client.subscribe(
         {
           query:
-            'subscription { chatCompletion(input: { messages: [{ role: "user", content: "x" }] }) { id } }',
+            'subscription { chatCompletion(input: { messages: [{ role: user, content: "x" }] }) { id } }',
         },
         { next: resolve, error: resolve, complete: () => undefined },
       );
@@ -248,7 +250,7 @@ describe('roles', () => {
       FIELDS.key,
       FIELDS.member,
       FIELDS.plan,
-      '{ penstockMembers { email } }',
+      '{ penstockMembers { nodes { email } } }',
     ])
       expect((await server.graphql(query, { key })).errors[0]?.message).toBe('Sign in to do this');
   });
@@ -273,7 +275,9 @@ describe('keys', () => {
     });
     expect((await server.rest('GET', '/quota', { key })).status).toBe(200);
     expect((await other.rest('GET', '/quota', { key })).status).toBe(200);
-    const listed = (await owner.graphql('{ apiKeys { name } }')).data!['apiKeys'] as { name: string }[];
+    const { nodes: listed } = (await owner.graphql('{ apiKeys { nodes { name } } }')).data!['apiKeys'] as {
+      nodes: { name: string }[];
+    };
     // What sessions act by is nobody's to see or revoke.
     expect(new Set(listed.map(({ name }) => name))).toEqual(new Set(['test', 'ci', 'k']));
     const revoke = (who: Browser, headers = {}) =>

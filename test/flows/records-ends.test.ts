@@ -75,6 +75,23 @@ describe('the record of an operation whose caller leaves', () => {
     expect((await ended())[0]).toMatchObject({ ...FREE, status: 'cancelled', errorCode: null });
   });
 
+  it('of a job has what its upstreams had made by then', async () => {
+    const { server, spare, upstream } = recorded;
+    upstream.queue({ body: { data: [{ b64_json: Buffer.from('no picture').toString('base64') }] } });
+    spare.queue({ delayMs: 20_000 });
+    const before = spare.requests.length;
+    const made = await media('/images/generations?async=true', { model: 'acme/paint', prompt: 'a mill' });
+    const { id } = made.body as { id: string };
+    await eventually(() => Promise.resolve(spare.requests.length > before));
+    await server.rest('DELETE', `/jobs/${id}`, { key: recorded.key });
+    const record = await eventually(async () => {
+      const [found] = await recorded.records();
+      return found?.costNano !== '0' && found;
+    });
+    expect(record).toMatchObject({ kind: 'image', status: 'cancelled', costNano: '40000000' });
+    expect(await recorded.records()).toHaveLength(1);
+  });
+
   it('of a response in the background says so', async () => {
     recorded.upstream.queue({ chunks: [chunk({ content: 'Hello there' })], then: 'hang' });
     const { id } = JSON.parse(

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -167,3 +168,23 @@ it('an open stream keeps nothing of its request but the operation', async () => 
   expect(alive() - before).toBeLessThan(40 * MB);
   for (const response of open) response.destroy();
 }, 120_000);
+
+/** Sends as much of a body that is too large as the server takes. @returns the bytes that left this process */
+async function sendRefused(megabytes: number): Promise<number> {
+  const socket = connect(Number(new URL(server.origin).port), '127.0.0.1');
+  socket.on('error', () => undefined).resume();
+  const head = `POST ${CHAT} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`;
+  socket.write(`${head}content-length: ${megabytes * MB}\r\n\r\n`);
+  const part = Buffer.alloc(MB, ' ');
+  for (let sent = 0; sent < megabytes && !socket.destroyed; sent += 1)
+    if (!socket.write(part))
+      await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => null);
+  if (!socket.destroyed) await once(socket, 'close');
+  return socket.bytesWritten - socket.writableLength;
+}
+
+it('what is left of refused bodies is read as slowly for many requests as for one', async () => {
+  const sent = await Promise.all(Array.from({ length: 8 }, () => sendRefused(70)));
+  // 25 MB in a second for the five seconds that a refused request lasts, and what the system's buffers hold.
+  expect(sent.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(250 * MB);
+});

@@ -184,3 +184,31 @@ test('a response in the background goes on where the process that its caller rea
   );
   expect(rows).toEqual([{ state: 'settled' }]);
 }, 120_000);
+
+test('a stored answer whose caller waited at a process that is killed ends as interrupted, with what is kept of it charged', async () => {
+  const doomed = await spawnPenstock(installation, { role: 'api' });
+  const { key } = await installation.createOrg({ plan: 'business_monthly' });
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const input = 'Of weirs @sandbox{"tokens":90,"chunk_ms":40}';
+  const body = JSON.stringify({ model: 'sandbox/chat-basic', input, stream: true });
+  const reading = await fetch(`${doomed.origin}/v1/responses`, { method: 'POST', headers, body });
+  const first = await eventsIn(reading, 30);
+  await doomed.signal('SIGKILL');
+  await doomed.close();
+  const id = first[0]!.response!.id;
+  await installation.sql(`UPDATE responses SET lease_until = now() - interval '1 s' WHERE id = $1`, [id]);
+  const at = `${other.origin}/v1/responses/${id}`;
+  const kept = await eventsIn(await fetch(`${at}?stream=true`, { headers }));
+  const last = kept.pop()!;
+  expect(last).toMatchObject({ type: 'response.failed', sequence_number: kept.length });
+  expect(last.response!.error!.message).toBe('Interrupted');
+  const common = Math.min(kept.length, first.length);
+  expect(common).toBeGreaterThan(4);
+  expect(kept.slice(0, common)).toEqual(first.slice(0, common));
+  const rows = await installation.sql<{ state: string; charged: string[] }>(
+    `SELECT state, charged FROM usage_ledger WHERE operation_id = 'op_' || substr($1, 6)`,
+    [id],
+  );
+  expect(rows).toMatchObject([{ state: 'settled' }]);
+  expect(Number(rows[0]!.charged[0])).toBeGreaterThan(0);
+}, 120_000);

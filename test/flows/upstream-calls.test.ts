@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chunk, DONE_EVENT } from '../support/fake-upstream.js';
-import { finish, startOddUpstream, WAYS } from '../support/odd-upstream.js';
-import type { OddUpstream, Said } from '../support/odd-upstream.js';
+import { finish, startOddUpstream, WAYS } from '../support/malformed-upstream.js';
+import type { OddUpstream, Said } from '../support/malformed-upstream.js';
 
 let odd: OddUpstream;
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeAgent, runAgent } from '../support/agents.js';
 import { chunk, completion, DONE_EVENT, event } from '../support/fake-upstream.js';
 import type { Reply } from '../support/fake-upstream.js';
-import { finish, ODD_BODY, startOddUpstream, WAYS } from '../support/odd-upstream.js';
-import type { OddUpstream } from '../support/odd-upstream.js';
+import { finish, ODD_BODY, startOddUpstream, WAYS } from '../support/malformed-upstream.js';
+import type { OddUpstream } from '../support/malformed-upstream.js';
 
 let odd: OddUpstream;
 let agent: string;

@@ -13,7 +13,19 @@ const AT = Date.parse('2026-10-31T12:00:00Z');
 const MANY = 1_200;
 
 /** What spreadsheets calculate, and what CSV has to quote. */
-const HOSTILE = ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', 'a "quoted", one', 'two\nlines', 'plain'];
+const HOSTILE = [
+  '=1+1',
+  '+1',
+  '-1',
+  '@SUM(A1)',
+  '\t=1',
+  '\r=1',
+  '\n=1',
+  '＝1+1',
+  'a "quoted", one',
+  'two\nlines',
+  'plain',
+];
 
 const rowOf = (at: number): LedgerRow => ({
   settledAt: new Date(AT + at * 1000),
@@ -61,8 +73,8 @@ describe('GET /usage/export', () => {
     expect(rows).toHaveLength(MANY);
     for (const [index, row] of rows.entries()) {
       const original = HOSTILE[(MANY - 1 - index) % HOSTILE.length]!;
-      expect(row['end_user']).toBe(/^[=+\-@\t\r]/.test(original) ? `'${original}` : original);
-      for (const cell of Object.values(row)) expect(cell).not.toMatch(/^[=+\-@\t\r]/);
+      expect(row['end_user']).toBe(/^[=+\-@\t\r\n＝＋－＠]/.test(original) ? `'${original}` : original);
+      for (const cell of Object.values(row)) expect(cell).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/);
     }
     expect(rows.at(-1)).toMatchObject({
       operation: 'chat',

@@ -66,7 +66,7 @@ describe('a record of usage', () => {
   it('tells what an operation was, for whom, and what it cost', async () => {
     const { nodes } = await records(
       '{endUsers: ["ann"]}',
-      `operation state status errorCode model answeredModel provider upstreamId endUser tags latencyMs firstTokenMs parentRunId keyId
+      `operation state status errorCode model: modelId answeredModel: answeredModelId provider upstreamId endUser tags latencyMs firstTokenMs parentRunId keyId
        tokens { input cachedInput cacheWrite output reasoning } costUsd costVersion amounts { bucket amount } createdAt settledAt sequence`,
     );
     expect(nodes).toEqual([
@@ -120,7 +120,7 @@ describe('a record of usage', () => {
       job: { id: string } | null;
       response: object | null;
     }>(
-      `{since: "${new Date(Date.now() - 600_000).toISOString()}", operations: ["image", "chat"]}`,
+      `{since: "${new Date(Date.now() - 600_000).toISOString()}", operations: [image, chat]}`,
       'operation key { id name } job { id tool } run { id } response { id outputText }',
     );
     const byOperation = new Map(nodes.map((node) => [node.operation, node]));
@@ -145,7 +145,7 @@ describe('records of usage', () => {
     ['providers', '{providers: ["maker", "other"]}', 2],
     ['end users', '{endUsers: ["bob"]}', 1],
     ['tags, one of which is enough', '{tags: ["blue", "red", "green"]}', 2],
-    ['operations', '{operations: ["image"]}', 1],
+    ['operations', '{operations: [image]}', 1],
     ['statuses', '{statuses: [failed, cancelled]}', 2],
     ['a beginning', '{since: "2026-10-31T12:00:01Z"}', 2],
     ['an end', '{until: "2026-10-31T12:00:01Z"}', 1],
@@ -160,7 +160,6 @@ describe('records of usage', () => {
 
   it.each<[string, string, string]>([
     ['an empty list', '{models: []}', 'models'],
-    ['an unknown operation', '{operations: ["dance"]}', 'operations'],
     ['a text that is too long', `{endUsers: ["${'a'.repeat(301)}"]}`, 'endUsers'],
     [
       'an end before the beginning',
@@ -170,6 +169,13 @@ describe('records of usage', () => {
   ])('are refused with %s', async (_, filter, param) => {
     const { errors } = await records(filter, 'id');
     expect(errors).toMatchObject([{ extensions: { code: 'invalid_request', param } }]);
+  });
+
+  it('are refused with an unknown operation, also by REST', async () => {
+    const { errors } = await records('{operations: [dance]}', 'id');
+    expect(errors).toMatchObject([{ extensions: { code: 'invalid_request' } }]);
+    const { status, body } = await server.rest('GET', '/usage/records?operations=dance', { key: org.key });
+    expect([status, body]).toMatchObject([400, { code: 'invalid_request', param: 'operations' }]);
   });
 
   it('are none of another organisation', async () => {

@@ -254,11 +254,14 @@ function randomQuery(
     if (values.length > 0) filter[name] = values.slice(0, 1 + random(2));
   }
   const quarters = (DAYS * 24 * 4) / 2;
-  const since = BEGIN + random(quarters) * 900_000;
+  // All of it has whole weeks.
+  const isAll = random(4) === 0;
+  const since = isAll ? BEGIN - 7 * 24 * HOUR : BEGIN + random(quarters) * 900_000;
+  const until = isAll ? since + 21 * 24 * HOUR : since + (1 + random(quarters + 100)) * 900_000;
   return {
     orgId,
     since: new Date(since),
-    until: new Date(since + (1 + random(quarters + 100)) * 900_000),
+    until: new Date(until),
     interval: (['hour', 'day', 'month'] as const)[random(3)]!,
     groupBy: [...new Set(groupBy)],
     filter,
@@ -287,7 +290,44 @@ describe('a summary', () => {
     const levels = await bench.sql<{ level: number }>(
       'SELECT DISTINCT level FROM usage_rollups ORDER BY level',
     );
-    expect(levels).toEqual([{ level: 1 }, { level: 2 }]);
+    expect(levels).toEqual([{ level: 1 }, { level: 2 }, { level: 3 }, { level: 4 }]);
+  });
+
+  it('over organisations is what the summaries of each add up to, by days, models and providers', async () => {
+    const random = randomOf(11);
+    const orgIds = [await createOrg(), await createOrg()];
+    for (const orgId of orgIds)
+      await writeLedger(
+        db.database,
+        orgId,
+        Array.from({ length: 200 }, () => randomRow(random)),
+      );
+    await folding.fold();
+    const times = { since: new Date(BEGIN + 24 * HOUR), until: new Date(BEGIN + 8 * 24 * HOUR) };
+    const summaries = await Promise.all(
+      orgIds.map(async (orgId) => {
+        const rows = await usage.summary({ ...times, orgId, groupBy: ['model', 'provider'] });
+        return rows.map(({ start: day, model, provider, requests, errors, tokens, costUsd, unpriced }) => ({
+          ...{ day, orgId, model, provider, requests, errors, tokens, costUsd, unpriced },
+        }));
+      }),
+    );
+    const keyOf = (row: {
+      day: Date | null;
+      orgId: string | null;
+      model: string | null;
+      provider: string | null;
+    }) => [row.day?.getTime(), row.orgId, row.model, row.provider].join();
+    const sorted = <Row extends Parameters<typeof keyOf>[0]>(rows: Row[]) =>
+      rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    const query = { ...times, orgIds };
+    const all = await usage.overall({ ...query, groupBy: ['day', 'organization', 'model', 'provider'] });
+    expect(sorted(all.map(({ orgName: _, ...row }) => row))).toEqual(sorted(summaries.flat()));
+    for (const groupBy of [[], ['organization'], ['model'], ['provider']] as const) {
+      const rows = await usage.overall({ ...query, groupBy });
+      const requests = rows.reduce((sum, row) => sum + row.requests, 0);
+      expect(requests).toBe(summaries.flat().reduce((sum, row) => sum + row.requests, 0));
+    }
   });
 
   it('keeps what was folded of months that the ledger has dropped, also where it is folded anew', async () => {

@@ -60,6 +60,46 @@ test('a webhook of format slack gets a sentence of each event, with the headers 
   });
 });
 
+test('a delivery shows the request that was sent, without its secrets, and the webhook how its deliveries ended', async () => {
+  const { key: own } = await server.createOrg();
+  const { key: stranger } = await server.createOrg();
+  const before = receiver.requests.length;
+  const { body } = await server.rest<{ webhook: Hook }>('POST', '/webhooks', {
+    key: own,
+    body: {
+      name: 'shown',
+      url: `${receiver.url}/shown`,
+      events: ['generation.completed'],
+      custom_headers: { 'x-own': 'a secret of the receiver' },
+    },
+  });
+  await server.rest('POST', '/images/generations', { key: own, body: { prompt: 'a weir', size: '512x512' } });
+  const shown = `{ webhooks { nodes { recent { succeeded failed pending } } }
+    webhookDeliveries(webhookId: "${body.webhook.id}") { nodes { request { headers body } } } }`;
+  interface Shown {
+    webhooks: { nodes: { recent: { succeeded: number } }[] };
+    webhookDeliveries: { nodes: { request: { headers: Record<string, string>; body: object } }[] };
+  }
+  const { webhooks, webhookDeliveries } = await eventually(
+    async () => {
+      const { data } = await server.graphql<Shown>(shown, { key: own });
+      return data!.webhooks.nodes[0]!.recent.succeeded > 0 && data!;
+    },
+    { what: 'the delivery' },
+  );
+  expect(webhooks.nodes).toEqual([{ recent: { succeeded: 1, failed: 0, pending: 0 } }]);
+  const sent = receiver.requests.slice(before).find(({ headers }) => headers['x-own'] !== undefined)!;
+  const { headers, body: event } = webhookDeliveries.nodes[0]!.request;
+  expect(event).toEqual(JSON.parse(sent.body));
+  expect(headers).toEqual({
+    ...Object.fromEntries(Object.keys(headers).map((name) => [name, sent.headers[name]])),
+    'x-own': '***',
+    'x-service-signature': '***',
+  });
+  expect(Object.keys(headers)).toContain('x-service-timestamp');
+  expect((await server.graphql(shown, { key: stranger })).data).toMatchObject({ webhookDeliveries: null });
+});
+
 test('the format can be changed, and REST answers as the contract says, with it or without', async () => {
   const body = { name: 'plain', url: `${receiver.url}/plain`, events: ['credits.low'] };
   const plain = await server.rest<{ webhook: Hook }>('POST', '/webhooks', { key, body });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { parse } from 'yaml';
 import { openEvents } from '../support/client-tokens.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
@@ -23,7 +24,12 @@ async function get(path: string, headers: Record<string, string> = {}) {
 }
 
 const UNPACK = { br: brotliDecompressSync, gzip: gunzipSync };
-const DESCRIPTIONS = ['/api/v1/openapi.json', '/v1/openapi.json', '/graphql/schema.graphql'];
+const DESCRIPTIONS = [
+  '/api/v1/openapi.json',
+  '/v1/openapi.json',
+  '/graphql/schema.graphql',
+  '/asyncapi.json',
+];
 
 describe('a text over 1 kB', () => {
   it.each(['/api/v1/models', '/v1/models', ...DESCRIPTIONS])(
@@ -104,6 +110,13 @@ describe('a description', () => {
     expect(headers['content-type']).toBe('text/plain; charset=utf-8');
     expect(headers['x-ratelimit-limit']).toBeDefined();
   });
+
+  it('of events is the published AsyncAPI document', async () => {
+    const { bytes, headers } = await get('/asyncapi.json');
+    expect(JSON.parse(bytes.toString())).toEqual(parse(readFileSync('schema/asyncapi.yaml', 'utf8')));
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(headers['x-ratelimit-limit']).toBeDefined();
+  });
 });
 
 it.each(['/dashboard', '/docs'])(
@@ -115,13 +128,14 @@ it.each(['/dashboard', '/docs'])(
     );
     expect(names.length).toBeGreaterThan(1);
     for (const name of names) {
-      expect(name).toMatch(/-[0-9a-f]{16}\.(js|css)$/);
+      const [, hash] = /-([\w-]{8}|[0-9a-f]{16})\.(?:js|css|svg)$/.exec(name) ?? [];
+      expect(hash, name).toBeDefined();
       const { status, headers } = await get(`/${name}`, { 'accept-encoding': 'br' });
       expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
       if (bytes.length > 1024) expect(headers['vary']).toContain('Accept-Encoding');
-      const old = await get(`/${name.replace(/[0-9a-f]{16}/, '0'.repeat(16))}`);
+      const old = await get(`/${name.replace(hash!, '0'.repeat(hash!.length))}`);
       expect([old.status, old.headers['cache-control']]).toEqual([200, 'no-cache']);
-      expect((await get(`/${name.replace(/-[0-9a-f]{16}/, '')}`)).headers['cache-control']).toBe('no-cache');
+      expect((await get(`/${name.replace(`-${hash}`, '')}`)).headers['cache-control']).toBe('no-cache');
     }
   },
 );

@@ -111,7 +111,7 @@ describe('the subgraph', () => {
     expect(hints).toEqual([]);
   });
 
-  it('tags what only owners and admins use, so that a company’s contract for its clients leaves it out', async () => {
+  it('tags what only owners, admins and operators use, so that a company’s contract for its clients leaves it out', async () => {
     const sdl = await readFile(new URL('../../schema/schema.graphql', import.meta.url), 'utf8');
     const tagged = (type: string) =>
       parse(sdl).definitions.flatMap((definition) =>
@@ -120,7 +120,10 @@ describe('the subgraph', () => {
           : [],
       );
     const forAdmins = (type: GraphQLObjectType | null | undefined) =>
-      Object.values(type?.getFields() ?? {}).filter((field) => guardOf(field).role === 'admin');
+      Object.values(type?.getFields() ?? {}).filter((field) => {
+        const { role, operator } = guardOf(field);
+        return role === 'admin' || operator === true;
+      });
     const schema = buildPenstockSchema();
     const admins = [schema.getQueryType(), schema.getMutationType()].map((type) =>
       forAdmins(type).map(({ name }) => name),
@@ -129,6 +132,7 @@ describe('the subgraph', () => {
     expect([tagged('Query'), tagged('Mutation')]).toEqual(admins);
     const filtered = contractWithout(sdl, 'admin');
     expect(filtered.getType('ApiKey')).toBeUndefined();
+    expect(filtered.getType('OperatedOrganization')).toBeUndefined();
     expect(filtered.getType('Webhook')).toBeDefined();
     expect(validateSchema(filtered)).toEqual([]);
   });

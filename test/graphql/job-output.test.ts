@@ -35,10 +35,11 @@ interface Shown {
 
 describe('a job', () => {
   let server: TestServer;
+  let key: string;
   let jobs: Map<string, Shown>;
   beforeAll(async () => {
     server = await startPenstock();
-    const { key } = await server.createOrg({ plan: 'business_monthly' });
+    ({ key } = await server.createOrg({ plan: 'business_monthly' }));
     const post = async (path: string, body: object) => {
       const answer = await server.rest<{ audio_url: string }>('POST', path, { key, body });
       expect(answer.status, JSON.stringify(answer.body)).toBe(200);
@@ -87,6 +88,18 @@ describe('a job', () => {
       modelId: expect.stringContaining('/') as string,
       ...input,
     });
+  });
+
+  it('names its own model in an input that was stored without one', async () => {
+    await server.services.database.system.query("UPDATE jobs SET input_params = input_params - 'model'");
+    const query =
+      '{ jobs(first: 20) { nodes { modelId input { ... on VideoJobInput { modelId prompt } } } } }';
+    const { data, errors } = await server.graphql<{
+      jobs: { nodes: { modelId: string; input: { modelId?: string; prompt?: string } }[] };
+    }>(query, { key });
+    expect(errors).toEqual([]);
+    const video = data!.jobs.nodes.find(({ input }) => input.prompt === 'a lock');
+    expect(video?.input.modelId).toBe(video?.modelId);
   });
 
   it.each(['JobOutput', 'JobInput'])('has one type for each name of a field in %s', (name) => {

@@ -91,7 +91,7 @@ describe('the list of jobs', () => {
     ['first: 0', 'first'],
     ['last: 0', 'last'],
     ['last: 101', 'last'],
-    ['before: "x"', 'after'],
+    ['before: "x"', 'before'],
     [`filter: { prompt: "${'x'.repeat(201)}" }`, 'prompt'],
     [`filter: { models: [${'"x" '.repeat(101)}] }`, 'models'],
     ['filter: { since: "0001-01-01T00:00:00Z" }', 'since'],

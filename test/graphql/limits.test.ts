@@ -66,6 +66,7 @@ const refused: [string, () => string][] = [
   ['has over 10,000 lines', () => `{ penstockVersion { api } } ${'#\r\n'.repeat(10_000)}`],
   [
     'has circular fragments',
+    // not in the schema: the guard must refuse it
     () => '{ caller { ...a } } fragment a on Caller { ...b } fragment b on Caller { ...a }',
   ],
   [
@@ -145,6 +146,7 @@ describe('a GraphQL document', () => {
   });
 
   it('that guesses a name learns no other', async () => {
+    // not in the schema: a wrong name
     const { errors } = await query('{ vewer { keyId } }');
     expect(errors[0]?.message).not.toContain('Did you mean');
     const variable = await send({

@@ -86,6 +86,7 @@ describe('what a GraphQL client accepts', () => {
         status: 200,
         type,
       });
+      // not in the schema: the answer to an invalid document
       const faulty = await send({ query: '{ nope }' }, { accept });
       expect(faulty).toMatchObject({ status: type === STRICT_TYPE ? 400 : 200, type });
     },

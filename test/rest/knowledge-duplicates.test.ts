@@ -61,8 +61,10 @@ test('a duplicate that is made while its source is deleted has all of its files,
     Array.from({ length: 6 }, (_, nth) => [`${nth}.txt`, `Lock ${nth} opens.`]),
   );
   const statuses = new Set<number>();
+  const first = await agentWith(texts);
   for (let afterMs = 0; afterMs <= 20; afterMs += 4) {
-    const source = await agentWith(texts);
+    // Nothing is read again for it.
+    const source = (await duplicate(first)).body.agent.id;
     const making = duplicate(source);
     await new Promise((resolve) => setTimeout(resolve, afterMs));
     const deleting = penstock.rest('DELETE', `/agents/${source}`, { key });

@@ -14,17 +14,24 @@ beforeAll(async () => {
   agentId = await makeAgent(server, key);
   const description = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as object;
   ajv.addSchema({ ...description, $id: 'api' });
+  const ofMakers = (await (await fetch(`${server.origin}/v1/openapi.json`)).json()) as object;
+  ajv.addSchema({ ...ofMakers, $id: 'v1' });
 });
 afterAll(() => server?.close());
 
-/** Whether the server, and whether its description, takes a body. */
-async function takenBy(path: string, body: object) {
+/** Whether a description takes a body. */
+function describedBy(document: 'api' | 'v1', path: string, body: object): true | string {
   const place = ['paths', path, 'post', 'requestBody', 'content', 'application/json', 'schema'];
   const pointer = place.map((name) => encodeURIComponent(name.replaceAll('/', '~1'))).join('/');
+  return ajv.validate({ $ref: `${document}#/${pointer}` }, body) || ajv.errorsText();
+}
+
+/** Whether the server, and whether its description, takes a body. */
+async function takenBy(path: string, body: object) {
   const answer = await server.rest('POST', path.replace('{id}', agentId), { key, body });
   return {
     server: answer.status === 200 || [answer.status, answer.body],
-    description: ajv.validate({ $ref: `api#/${pointer}` }, body) || ajv.errorsText(),
+    description: describedBy('api', path, body),
   };
 }
 
@@ -82,6 +89,7 @@ describe('a chat that the server refuses is none that the description takes', ()
       messages({ role: 'assistant', content: 'x', function_call: { name: 'a' } }, user),
     ],
     ['tool calls that are no list', messages({ role: 'assistant', content: 'x', tool_calls: {} }, user)],
+    ['a JSON schema that is absent', { ...messages(user), response_format: { type: 'json_schema' } }],
     ['a numbered tool call', messages({ role: 'tool', content: 'x', tool_call_id: 1 })],
   ])('%s', async (_what, body) => {
     const { server: answer, description } = await takenBy('/chat/completions', body);
@@ -148,3 +156,73 @@ it.each(['/images/generations', '/videos/generations', '/music/generations'])(
     }
   },
 );
+
+describe('at /v1 the server and the description agree', () => {
+  const asked = { messages: [user], max_tokens: 2000 };
+  const edit = { image: PIXEL, prompt: 'A sketch' };
+  const draw = { prompt: 'A fox', size: '512x512' };
+
+  async function statusOf(path: string, body: object): Promise<number> {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const request = { method: 'POST', headers, body: JSON.stringify(body) };
+    const answer = await fetch(`${server.origin}/v1${path}`, request);
+    await answer.arrayBuffer();
+    return answer.status;
+  }
+
+  it.each<[string, string, object]>([
+    ['any user of a picture', '/images/generations', { ...draw, user: {} }],
+    ['any user of an edit', '/images/edits', { ...edit, user: 1 }],
+    ['a mask that is null', '/images/edits', { ...edit, mask: null }],
+    ['further pictures that are none', '/images/edits', { ...edit, images: [] }],
+    ['a name that no choice reads', '/messages', { ...asked, tool_choice: { type: 'any', name: 1 } }],
+    ['thinking whose type is null', '/messages', { ...asked, thinking: { type: null, budget_tokens: 'x' } }],
+    ['the name of a tool of the maker', '/responses', { input: 'x', tools: [{ type: 'mcp', name: 1 }] }],
+  ])('that they take %s', async (_what, path, body) => {
+    expect(describedBy('v1', path, body)).toBe(true);
+    expect(await statusOf(path, body)).toBe(200);
+  });
+
+  it.each<[string, string, object]>([
+    ['an echo that is no flag', '/completions', { prompt: 'x', echo: {} }],
+    ['words that the operation does not read', '/images/edits', { ...edit, new_background: {} }],
+    ['too many such words', '/images/edits', { ...edit, new_background: 'n'.repeat(32_001) }],
+    ['a choice without the tool', '/messages', { ...asked, tool_choice: { type: 'tool' } }],
+    ['a choice without a type', '/messages/count_tokens', { messages: [user], tool_choice: {} }],
+    ['a small budget', '/messages', { ...asked, thinking: { type: 'enabled', budget_tokens: 1 } }],
+    ['a function without a name', '/responses', { input: 'x', tools: [{ type: 'function' }] }],
+  ])('that they refuse %s', async (_what, path, body) => {
+    expect(describedBy('v1', path, body)).not.toBe(true);
+    expect(await statusOf(path, body)).toBe(400);
+  });
+});
+
+describe('a client token', () => {
+  it('that is bound to an unknown agent is a described 404', async () => {
+    const { status } = await server.rest('POST', '/client-tokens', {
+      key,
+      body: { scopes: ['chat'], agent_id: 'x' },
+    });
+    expect(status).toBe(404);
+    expect(ajv.getSchema('api#/paths/~1client-tokens/post/responses/404')).toBeDefined();
+  });
+
+  it.each([
+    ['a rate of 0', 'rate', { rate: { rpm: 0, burst: 1 } }],
+    ['two caps', 'budget_usd', { credits: 5, budget_usd: '1.5' }],
+    ['a cap of nothing', 'budget_usd', { budget_usd: '0.00' }],
+    ['two objects', 'agent_id', { job_id: 'x', agent_id: 'y' }],
+  ])('with %s is refused by both', async (_what, param, fields) => {
+    const refused = await takenBy('/client-tokens', { scopes: ['chat'], ...fields });
+    expect(refused.server).toEqual([400, expect.objectContaining({ param })]);
+    expect(refused.description).not.toBe(true);
+  });
+
+  it('with one cap and nulls beside it is accepted by both', async () => {
+    const accepted = await takenBy('/client-tokens', {
+      scopes: ['chat'],
+      ...{ budget_usd: '0.5', credits: null, job_id: null, agent_id: null },
+    });
+    expect(accepted).toEqual({ server: true, description: true });
+  });
+});

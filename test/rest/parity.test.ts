@@ -26,7 +26,9 @@ const GRAPHQL_ONLY = new Set([
   'query estimate',
   'query responses',
   'mutation startResponse',
+  'mutation cancelResponseByKey',
   'query agentMemories',
+  'query agentTools',
   'mutation deleteAgentMemory',
   'query apiKeys',
   'mutation createApiKey',
@@ -35,7 +37,19 @@ const GRAPHQL_ONLY = new Set([
   'mutation updateApiKey',
   'query auditLog',
   'query budgetSubjects',
+  'query operatedOrganizations',
+  'query operatedOrganization',
+  'query operatedApiKeys',
+  'query operatedProviders',
+  'query operatedQueues',
+  'query operatedDeadLetters',
+  'query operatedUsage',
+  'mutation changeOperatedPlan',
+  'mutation topUpOperatedQuota',
+  'mutation revokeOperatedApiKey',
+  'mutation replayOperatedDeadLetters',
   'mutation createBudget',
+  'mutation createUpload',
   'mutation updateBudget',
   'mutation deleteBudget',
   'query penstockMembers',
@@ -47,6 +61,8 @@ const GRAPHQL_ONLY = new Set([
   'mutation cancelPenstockPlan',
   'query _entities',
   'query _service',
+  'query node',
+  'subscription agentRunUpdates',
   'subscription jobUpdates',
   'subscription quotaUpdates',
   'subscription usageUpdates',
@@ -113,7 +129,7 @@ describe('the same call by REST and by GraphQL', () => {
   }
 
   async function ledger(): Promise<Ledger[]> {
-    const text = `{ usageRecords(first: 100) { nodes { operation state model amounts { bucket amount } } } }`;
+    const text = `{ usageRecords(first: 100) { nodes { operation state model: modelId amounts { bucket amount } } } }`;
     const { data } = await server.graphql<{ usageRecords: { nodes: Ledger[] } }>(text, { key: org.key });
     return data!.usageRecords.nodes;
   }

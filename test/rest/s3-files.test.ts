@@ -5,6 +5,7 @@ import { startFakeS3 } from '../support/fake-s3.js';
 import type { FakeS3 } from '../support/fake-s3.js';
 import { startPenstock } from '../support/server.js';
 import type { TestServer } from '../support/server.js';
+import { beginUpload, put } from '../support/uploads.js';
 
 let s3: FakeS3;
 let penstock: TestServer;
@@ -44,6 +45,17 @@ test('a generated file lies in the bucket and opens under its signed URL, whole 
   expect(part.status).toBe(206);
   expect(Buffer.from(await part.arrayBuffer()).toString('latin1')).toBe('PNG');
   expect((await fetch(url, { method: 'HEAD' })).headers.get('content-length')).toBe(String(whole.length));
+});
+
+test('an upload in parts becomes one object, and no part is left', async () => {
+  const bytes = Buffer.from('# Weirs\n\nA weir is a low dam.\n');
+  const input = { contentType: 'text/markdown', sizeBytes: bytes.length };
+  const { path, id } = await beginUpload(penstock, key, input);
+  const first = { bytes: bytes.subarray(0, 9), range: `0-8/${bytes.length}` };
+  expect(await put(penstock, path, first)).toMatchObject({ status: 308, range: 'bytes=0-8' });
+  expect(await put(penstock, path, { bytes })).toMatchObject({ status: 200 });
+  const stored = [...s3.objects].filter(([name]) => name.includes(id) || name.endsWith('.part'));
+  expect(stored.map(([, object]) => object)).toEqual([bytes]);
 });
 
 test('a file that is gone from the bucket is 404', async () => {

@@ -1,7 +1,7 @@
 import type { RestOptions } from './client.js';
 import type { TestServer } from './server.js';
 
-/** An event of a run's stream as contract 6.2 has it. */
+/** An event of a run's stream (contract 6.2). */
 export interface StreamedRunEvent extends Record<string, unknown> {
   type: 'start' | 'step' | 'done' | 'error';
   run_id?: string;
@@ -20,7 +20,7 @@ export interface StreamedRunEvent extends Record<string, unknown> {
   error?: string;
 }
 
-/** A run read to the end of its stream. */
+/** The events of a run's stream, read to its end. */
 export interface FinishedRun {
   runId: string;
   ids: number[];
@@ -29,7 +29,7 @@ export interface FinishedRun {
   last: StreamedRunEvent;
 }
 
-/** Makes an agent. @throws Error with what was answered otherwise */
+/** Creates an agent. @throws Error with any other answer */
 export async function makeAgent(
   server: Pick<TestServer, 'rest'>,
   key: string,

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 
-/** What an event says of itself: a part of an answer, or that there will be none. */
+/** The type of an event: a part of an answer, or an exception. */
 export type AmazonEvent = { event: string; payload: object } | { exception: string; payload: object };
 
 function header(name: string, value: string): Buffer {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 
-/** A fake server's handler that may fail: the connection is then cut, and the test's own client tells of it. */
+/** A fake server's handler that may fail: the connection is then cut, so the test's own client fails. */
 export function answering(
   handle: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>,
 ): RequestListener {

@@ -14,7 +14,7 @@ import {
   WebMOutputFormat,
 } from 'mediabunny';
 
-/** A stored file by its signed URL, whatever public address the server believes to have. */
+/** Reads a stored file by its signed URL, whatever public address the server is configured with. */
 export async function downloadFrom(
   origin: string,
   url: string,
@@ -50,7 +50,7 @@ export function waveOf(samples: Int16Array, sampleRate = 16_000): Buffer {
   return Buffer.concat([head, Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)]);
 }
 
-/** M4A (AAC in MP4) of 16 kHz samples; with PCM, QuickTime as cameras write it. */
+/** M4A (AAC in MP4) of 16 kHz samples; with PCM, a QuickTime file like those of cameras. */
 export async function m4aOf(samples: Int16Array, codec: 'aac' | 'pcm-s16' = 'aac'): Promise<Buffer> {
   registerAacEncoder();
   const sampleRate = 16_000;
@@ -74,7 +74,7 @@ export async function m4aOf(samples: Int16Array, codec: 'aac' | 'pcm-s16' = 'aac
   return Buffer.from(target.buffer ?? new ArrayBuffer(0));
 }
 
-/** An M4A whose edit list shows it from so many of its samples on, as encoders leave out what they put before the sound. */
+/** An M4A whose edit list skips a number of samples, as encoders do for the padding before the sound. */
 export function shownFrom(m4a: Buffer, samples: number): Buffer {
   const edit = Buffer.alloc(36);
   edit.writeUInt32BE(36, 0);
@@ -94,7 +94,7 @@ export function shownFrom(m4a: Buffer, samples: number): Buffer {
   return edited;
 }
 
-/** The Opus packets of an Ogg file in WebM, so many times one after the other. */
+/** The Opus packets of an Ogg file in WebM, repeated a number of times. */
 export async function webmOf(ogg: Buffer, times = 1): Promise<Buffer> {
   const input = new Input({ formats: ALL_FORMATS, source: new BufferSource(ogg) });
   const track = await input.getPrimaryAudioTrack();
@@ -130,7 +130,7 @@ function crc(bytes: Uint8Array, { bits, polynomial }: { bits: 8 | 16; polynomial
   return value;
 }
 
-/** FLAC of 16 kHz mono samples, without compression (verbatim subframes), as much as one byte of frame numbers allows. */
+/** FLAC of 16 kHz mono samples, without compression (verbatim subframes), up to the length that one byte of frame numbers allows. */
 export function flacOf(samples: Int16Array): Buffer {
   const block = 4096;
   const info = Buffer.alloc(34);
@@ -165,7 +165,7 @@ function frameNumber(value: number): number[] {
   return [...Buffer.from(String.fromCodePoint(value), 'utf8')];
 }
 
-/** FLAC of silence: 15 bytes for each 65,535 samples, so that a small file is hours of sound. Its head does not tell the length. */
+/** FLAC of silence: 15 bytes for each 65,535 samples, so that a small file contains hours of sound. Its header does not contain the length. */
 export function silentFlacOf(frames: number): Buffer {
   const info = Buffer.alloc(34);
   info.writeUInt16BE(65_535, 0);

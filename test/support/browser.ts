@@ -14,8 +14,8 @@ function executable(path: string): boolean {
 }
 
 /**
- * A Chromium of the system: `CHROMIUM` or one on the PATH. Null where there is none; tests then skip.
- * @throws Error where `REQUIRE_BROWSER=1` says that there must be one (.ci/run)
+ * A Chromium of the system: `CHROMIUM` or one on the PATH. Null if there is none; tests are then skipped.
+ * @throws Error if there is none and `REQUIRE_BROWSER=1` is set (.ci/run)
  */
 export function findChromium(): string | null {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
@@ -30,16 +30,19 @@ export function findChromium(): string | null {
 
 export interface TestBrowser {
   browser: Browser;
-  /** A page that records what went wrong in it: exceptions, console errors, and requests to any other host than 127.0.0.1. */
+  /** A page that records its faults: exceptions, console errors, and requests to any host except 127.0.0.1. */
   open(url: string): Promise<{ page: Page; faults: string[] }>;
   close(): Promise<void>;
 }
 
-/** Starts headless Chromium. */
-export async function startBrowser(executablePath: string): Promise<TestBrowser> {
+/** Starts headless Chromium. @param args further switches of it */
+export async function startBrowser(
+  executablePath: string,
+  args: readonly string[] = [],
+): Promise<TestBrowser> {
   const browser = await chromium.launch({
     executablePath,
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    args: ['--no-sandbox', '--disable-dev-shm-usage', ...args],
   });
   return {
     browser,

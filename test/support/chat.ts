@@ -31,7 +31,7 @@ import type { TestDatabase } from './database.js';
 import { startFakeUpstream } from './fake-upstream.js';
 import type { FakeUpstream } from './fake-upstream.js';
 
-/** The key that the fake upstreams are called with: it must show nowhere. */
+/** The key for the fake upstreams. It must not appear in any output. */
 export const UPSTREAM_KEY = 'sk-acme-0123456789abcdef';
 
 export interface ChatOrg {
@@ -52,7 +52,7 @@ export interface ChatEngine {
   close(): Promise<void>;
 }
 
-/** Chat and embeddings over a real database, without a face. */
+/** Chat and embeddings over a real database, without an API. */
 export async function createChatEngine(
   options: { providers?: object; plans?: object; searxngUrl?: string } = {},
 ): Promise<ChatEngine> {
@@ -140,7 +140,7 @@ export async function createChatEngine(
   };
 }
 
-/** An answer in the contract's shape. */
+/** An answer in the contract's form. */
 export interface ChatAnswerShape {
   id: string;
   object: string;
@@ -162,7 +162,7 @@ export interface ChatAnswerShape {
   citations?: string[];
 }
 
-/** A streamed chunk in the contract's shape. */
+/** A streamed chunk in the contract's form. */
 export interface ChunkShape {
   id: string;
   object: string;
@@ -189,7 +189,7 @@ export const user = (content: unknown, more: object = {}): Record<string, unknow
   ...more,
 });
 
-/** Windows so wide that a test never meets them. */
+/** Rate windows that are so wide that no test reaches their limits. */
 export const WIDE_WINDOWS = {
   plans: { business_monthly: { rate: { rpm: 10_000, burst: 10_000 } } },
   endpointLimits: { chat: { limit: 10_000, windowSeconds: 60 } },
@@ -205,7 +205,7 @@ export async function completeChat(
   return JSON.parse(text) as ChatAnswerShape;
 }
 
-/** All chunks of a stream, and the fault that it ended with. */
+/** All chunks of a stream, and the error at its end. */
 export async function streamChat(
   engine: ChatEngine,
   org: ChatOrg,
@@ -235,7 +235,7 @@ export async function refuseChat(
   return fault;
 }
 
-/** Two upstreams, `acme` and its fallback `spare`, each with a chat model that has a fallback, one that has none, and an embedding model. */
+/** Two upstreams, `acme` and its fallback `spare`, each with a chat model with a fallback, a chat model without one, and an embedding model. */
 export async function createUpstreamEngine(): Promise<{
   engine: ChatEngine;
   upstream: FakeUpstream;
@@ -289,7 +289,7 @@ export async function createUpstreamEngine(): Promise<{
   return { engine, upstream, other, close };
 }
 
-/** What an organisation's ledger holds: states and tokens, oldest first. */
+/** The states and tokens of an organisation's ledger, oldest first. */
 export async function chargedTokens(org: ChatOrg): Promise<{ state: string; tokens: number }[]> {
   return (await org.ledger()).map((row) => ({
     state: row.state,

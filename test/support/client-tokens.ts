@@ -8,14 +8,14 @@ export interface MadeToken {
   client_token: { id: string; scopes: string[]; expires_at: string };
 }
 
-/** Makes a client token with an API key. */
+/** Creates a client token with an API key. */
 export async function makeToken(server: TestClient, key: string, body: object): Promise<MadeToken> {
   const answer = await server.rest<MadeToken>('POST', '/client-tokens', { key, body });
   expect([answer.status, answer.body]).toEqual([200, expect.objectContaining({ token: expect.any(String) })]);
   return answer.body;
 }
 
-/** An event stream as EventSource opens it: by its address alone. `text` grows; `ended` resolves when it is over, however. */
+/** An event stream that is opened like by EventSource, with only its address. `text` grows; `ended` resolves when the stream ends in any way. */
 export interface OpenedEvents {
   status: number;
   text(): string;

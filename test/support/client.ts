@@ -2,7 +2,7 @@ import { createClient, type Client } from 'graphql-ws';
 import { Agent, request, type Dispatcher } from 'undici';
 import { WebSocket } from 'ws';
 
-/** An HTTP answer; `body` is its JSON, or its text where it is none. */
+/** An HTTP answer; `body` is its JSON, or its text if it is not JSON. */
 export interface Answer<Body = Record<string, unknown>> {
   status: number;
   headers: Record<string, string>;
@@ -11,7 +11,7 @@ export interface Answer<Body = Record<string, unknown>> {
 
 export interface RestOptions {
   key?: string;
-  /** Sent as JSON; a string or Buffer goes as it is. */
+  /** Sent as JSON; a string or Buffer is sent unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -31,7 +31,7 @@ export interface ServerSentEvent {
   data: string;
 }
 
-/** What tests do to a server, whether it runs in this process or in another one. */
+/** The calls of tests to a server, in this process or in another one. */
 export interface TestClient {
   /** Any method and any path below `/api/v1`. */
   rest<Body = Record<string, unknown>>(
@@ -51,7 +51,7 @@ export interface TestClient {
   ): Promise<{ status: number; events: AsyncGenerator<ServerSentEvent> }>;
   /** A graphql-ws client that does not reconnect; it is disposed of with the server. */
   ws(key: string, options?: { retryAttempts?: number }): Client;
-  /** Any request, as undici makes it. */
+  /** Any request, through undici. */
   raw(
     path: string,
     options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>,
@@ -186,7 +186,7 @@ export function createTestClient(origin: string): TestClient & { close(): Promis
   return {
     ...client,
     async close() {
-      // One that never found its server tells of that once more when it is disposed of.
+      // A client that never reached its server reports that again when it is disposed of.
       await Promise.allSettled(sockets.map(async (socket) => socket.dispose()));
       await agent.destroy();
     },

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 
-/** A span as it came over OTLP/HTTP, its attributes by name; whole numbers come as strings. */
+/** A span received over OTLP/HTTP, its attributes by name; whole numbers are strings. */
 export interface CollectedSpan {
   traceId: string;
   spanId: string;
@@ -18,7 +18,7 @@ export interface CollectedSpan {
 export interface Collector {
   endpoint: string;
   spans: CollectedSpan[];
-  /** Of each export, as it came. */
+  /** The headers of each export. */
   requests: { headers: IncomingHttpHeaders; resource: Record<string, unknown> }[];
   close(): Promise<void>;
 }

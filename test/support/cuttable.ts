@@ -1,6 +1,6 @@
 import { createServer, connect, type Server, type Socket } from 'node:net';
 
-/** A way to PostgreSQL that can be cut, or swallow what is sent, and be mended. */
+/** A proxy to PostgreSQL that can be cut or made to drop data, and repaired. */
 export async function createCuttable(databaseUrl: string) {
   const target = new URL(databaseUrl);
   const folder = target.searchParams.get('host');
@@ -39,29 +39,29 @@ export async function createCuttable(databaseUrl: string) {
       open = false;
       for (const socket of [...pairs.keys()]) socket.destroy();
     },
-    /** Who is connected goes on as before; there are no new connections until {@link mend}. */
+    /** Open connections continue; new connections are refused until {@link mend}. */
     refuse() {
       open = false;
     },
-    /** Connections stay open, new ones too; nothing comes through. */
+    /** Open and new connections stay open, but no data passes. */
     hush() {
       silent = true;
       for (const [from, to] of pairs) from.unpipe(to);
     },
-    /** All that is sent reaches PostgreSQL; what it says comes back after {@link mend}. */
+    /** All requests reach PostgreSQL; its answers are delivered after {@link mend}. */
     mute() {
       mute = true;
       for (const from of answering) from.unpipe();
     },
-    /** What is under way still reaches PostgreSQL; its answers do not come back. */
+    /** Requests in flight still reach PostgreSQL; its answers are dropped. */
     swallow() {
       for (const from of answering) from.unpipe().resume();
     },
-    /** What a firewall does that has lost its memory: who is connected hears nothing any more, nobody is told, and new connections work. */
+    /** Acts like a restarted firewall: open connections silently get no more data, and new connections work. */
     forget() {
       for (const [from] of pairs) from.unpipe().resume();
     },
-    /** The same, and PostgreSQL's ends are no more: it was restarted or replaced meanwhile. */
+    /** The same, and PostgreSQL's ends are closed, as if it was restarted or replaced meanwhile. */
     bereave() {
       for (const from of answering) {
         const bereft = pairs.get(from);

@@ -20,9 +20,9 @@ export function databaseUrl(serverUrl: string, name: string): string {
   return url.href;
 }
 
-/** A database of one test file's own. */
+/** The database of one test file. */
 export interface TestDatabase {
-  /** Fits `DATABASE_URL` of a real process. */
+  /** A value for `DATABASE_URL` of a real process. */
   url: string;
   database: Database;
   config: Config;

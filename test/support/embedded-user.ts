@@ -1,4 +1,4 @@
-/** A process that does nothing but use the embedded PostgreSQL of a folder, until SIGTERM. Run bundled by the lifecycle test. */
+/** A process that only uses the embedded PostgreSQL of a folder, until SIGTERM. The lifecycle test bundles and runs it. */
 import { pino } from 'pino';
 import { useEmbeddedPostgres } from '../../src/database/embedded/index.js';
 

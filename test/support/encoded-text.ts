@@ -1,4 +1,4 @@
-/** Texts as people have them, in the encodings that their programs write. */
+/** Typical texts of people, in the encodings that their programs write. */
 const CHINESE =
   '产品名称,价格,库存\n苹果,3.50,120\n香蕉,2.20,80\n北京烤鸭,128,5\n请注意：本店周一休息，会议改在下午三点举行。';
 const TRADITIONAL = '產品名稱,價格\n蘋果,3.50\n天氣預報說明天有雨，請大家帶好雨傘。會議改在下午三點舉行。';
@@ -47,7 +47,7 @@ export const ENCODED: [encoding: string, language: string, text: string][] = [
 const WIDE = /^(gb|big5|shift|euc)/;
 const tables = new Map<string, Map<string, number[]>>();
 
-/** Each character's bytes: found by decoding all that there are. */
+/** The bytes of each character, found by decoding all byte sequences. */
 function tableOf(encoding: string): Map<string, number[]> {
   const known = tables.get(encoding);
   if (known !== undefined) return known;

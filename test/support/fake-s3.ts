@@ -24,7 +24,7 @@ function send(request: IncomingMessage, response: ServerResponse, bytes: Buffer)
   response.end(request.method === 'HEAD' ? undefined : part);
 }
 
-/** As much of S3 as a store needs, over real HTTP: objects in memory, signatures demanded but not checked. */
+/** The part of S3 that a store needs, over real HTTP: objects in memory; signatures are required but not checked. */
 export async function startFakeS3(): Promise<FakeS3> {
   const objects = new Map<string, Buffer>();
   const faults: FakeS3['faults'] = [];

@@ -3,24 +3,25 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** One request as the upstream got it. */
+/** One request that the upstream got. */
 export interface SeenRequest {
+  method: string;
   path: string;
   headers: IncomingMessage['headers'];
   body: Record<string, unknown>;
-  /** True once the other side hung up before the answer was whole. */
+  /** True after the other side closed the connection before the answer was complete. */
   aborted: boolean;
-  /** Resolves when the other side hangs up early. */
+  /** Resolves when the other side closes the connection early. */
   hungUp: Promise<void>;
 }
 
-/** What the upstream does with one request. */
+/** The upstream's reaction to one request. */
 export interface Reply {
   status?: number;
   headers?: Record<string, string>;
-  /** Sent as JSON; a string or bytes are sent as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   body?: unknown;
-  /** Sent one after the other as they are (Server-Sent Events). */
+  /** Sent unchanged, one after the other (Server-Sent Events). */
   chunks?: (string | Buffer)[];
   chunkMs?: number;
   delayMs?: number;
@@ -29,14 +30,14 @@ export interface Reply {
 }
 
 export interface FakeUpstream {
-  /** With `/v1`. */
+  /** The base URL with `/v1`. */
   baseUrl: string;
   requests: SeenRequest[];
-  /** Connections that were ever open. */
+  /** The number of all connections so far. */
   connections(): number;
   /** The next requests get these replies, in order; then the default again. */
   queue(...replies: (Reply | ((request: SeenRequest) => Reply))[]): void;
-  /** What all requests get that found no queued reply. */
+  /** The reply to requests without a queued reply. */
   always(reply: Reply | ((request: SeenRequest) => Reply)): void;
   close(): Promise<void>;
 }
@@ -71,7 +72,7 @@ export function chunk(delta: Record<string, unknown>, more: Record<string, unkno
 export const event = (data: unknown): string =>
   `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
 
-/** The usage chunk that upstreams send where `stream_options.include_usage` is set. */
+/** The usage chunk that upstreams send if `stream_options.include_usage` is set. */
 export const usageChunk = (prompt: number, tokens: number): string =>
   event({
     id: 'chatcmpl-up1',
@@ -98,7 +99,7 @@ function defaultReply(request: SeenRequest): Reply {
   };
 }
 
-/** Until the reader takes more, or has gone. */
+/** Waits until the reader accepts more, or has disconnected. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -142,9 +143,10 @@ async function read(request: IncomingMessage, response: ServerResponse): Promise
     hangUp = resolve;
   });
   const seen: SeenRequest = {
+    method: request.method ?? '',
     path: request.url ?? '',
     headers: request.headers,
-    // A form with a file is passed over.
+    // A form with a file is not parsed.
     body: text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {},
     aborted: false,
     hungUp,
@@ -157,7 +159,7 @@ async function read(request: IncomingMessage, response: ServerResponse): Promise
   return seen;
 }
 
-/** An upstream of the chat-completions convention over real HTTP, which does what a test tells it. */
+/** An upstream of the chat-completions convention over real HTTP, whose replies a test decides. */
 export async function startFakeUpstream(): Promise<FakeUpstream> {
   const requests: SeenRequest[] = [];
   const queued: (Reply | ((request: SeenRequest) => Reply))[] = [];

@@ -52,7 +52,7 @@ export interface GenerationEngine {
   close(): Promise<void>;
 }
 
-/** The engine from admission to stored files, without a face: one process that is API and worker. */
+/** The engine from admission to stored files, without an API; one process with both roles, API and worker. */
 export async function createGenerationEngine(
   options: {
     env?: Record<string, string>;

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import pg from 'pg';
@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { migrate, useEmbeddedPostgres } from '../../src/database/index.js';
 import { TEMPLATE_DATABASE, databaseUrl } from './database.js';
 
-/** Tests may lose their data with the machine. */
+/** Durability is off, because tests may lose their data in a power failure. */
 const SETTINGS = ['fsync=off', 'full_page_writes=off', 'max_connections=500', 'shared_buffers=128MB'];
 
 interface Provider {
@@ -31,7 +31,16 @@ async function makeTemplate(serverUrl: string): Promise<void> {
   await migrate({ url: databaseUrl(serverUrl, TEMPLATE_DATABASE), logger: pino({ level: 'silent' }) });
 }
 
-/** One PostgreSQL for the whole run: `TEST_DATABASE_URL` (a server where databases may be made), else an embedded one. */
+/** The folder of files in memory on Linux. Every test file's database has about 400 new files, which a disk writes up to ten times more slowly. */
+const IN_MEMORY = '/dev/shm';
+const ENOUGH_BYTES = 4 * 1024 ** 3;
+
+async function dataParent(): Promise<string> {
+  const space = await statfs(IN_MEMORY).catch(() => null);
+  return space !== null && space.bavail * space.bsize >= ENOUGH_BYTES ? IN_MEMORY : tmpdir();
+}
+
+/** One PostgreSQL for the whole run: `TEST_DATABASE_URL` (a server where databases may be created), else an embedded one. */
 export async function setup({ provide }: Provider): Promise<() => Promise<void>> {
   const given = process.env['TEST_DATABASE_URL'];
   if (given !== undefined) {
@@ -39,7 +48,7 @@ export async function setup({ provide }: Provider): Promise<() => Promise<void>>
     provide('databaseServer', given);
     return () => Promise.resolve();
   }
-  const dataDir = await mkdtemp(join(tmpdir(), 'penstock-tests-'));
+  const dataDir = await mkdtemp(join(await dataParent(), 'penstock-tests-'));
   const embedded = await useEmbeddedPostgres({
     dataDir,
     logger: pino({ level: 'silent' }),

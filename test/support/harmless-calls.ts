@@ -1,7 +1,7 @@
 import { rest, type Attack } from './loop-attacks/attack.js';
 import { graphql } from './loop-attacks/graphql.js';
 
-/** A call of each kind that hurts nobody. */
+/** A harmless call of each kind. */
 export const harmlessCalls = (): Attack[] => {
   const firsts = new Map<string, Attack>();
   const calm = (path: string, body: unknown): Attack => ({
@@ -29,6 +29,6 @@ export const harmlessCalls = (): Attack[] => {
       form: 'harmless',
       send: rest('POST', ({ agentId }) => `/agents/${agentId}/run`, { input: 'Hello' }),
     },
-    { field: 'graphql', form: 'harmless', send: graphql('{ version }') },
+    { field: 'graphql', form: 'harmless', send: graphql('{ penstockVersion { api } }') },
   ];
 };

@@ -1,4 +1,4 @@
-/** A value that costs more than its size lets expect, and what it is. */
+/** A value that needs more work than its size suggests, with its name. */
 export interface Hostile<Value = unknown> {
   form: string;
   value: Value;
@@ -10,7 +10,7 @@ const filled = (piece: string, length: number): string =>
     .slice(0, length)
     .toWellFormed();
 
-/** What is repeated: runs of one class, of two that patterns tell apart, beginnings of what patterns look for. */
+/** The repeated texts: characters of one class, of two classes that patterns distinguish, and beginnings of matches. */
 const PIECES: readonly (readonly [string, string])[] = [
   ['one letter', 'a'],
   ['capitals', 'A'],
@@ -63,13 +63,13 @@ const PIECES: readonly (readonly [string, string])[] = [
   ['private use', '\ue000'],
 ];
 
-/** Texts of about so many characters. */
+/** Texts of about the given number of characters. */
 export const longTexts = (length: number): Hostile<string>[] =>
   PIECES.map(([form, piece]) => ({ form, value: filled(piece, length) }));
 
 const PNG_HEAD = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ';
 
-/** Base64 of about so many characters as people break it, and as they should not. */
+/** Base64 of about the given number of characters, with usual and unusual line breaks. */
 export function spacedBase64(length: number): Hostile<string>[] {
   const of = (form: string, piece: string): Hostile<string> => ({
     form,
@@ -100,7 +100,7 @@ const nested = (levels: number, wrap: (inner: unknown) => unknown): unknown => {
   return schema;
 };
 
-/** JSON Schemas that are small and make much work, or are large. */
+/** JSON Schemas that are large, or small with much work. */
 export function schemas(): Hostile[] {
   const doubled = Object.fromEntries(
     Array.from({ length: 60 }, (_, at) => [

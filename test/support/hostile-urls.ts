@@ -1,4 +1,4 @@
-/** Addresses that would make the server somebody's proxy, in the spellings of trust 2; `PORT` stands for a private sink's. */
+/** Addresses that would make the server a proxy to private networks, in the spellings of trust 2; `PORT` is replaced by a private server's port. */
 export const HOSTILE_URLS = [
   'http://user:secret@127.0.0.1:PORT/',
   'http://user@example.com/',

@@ -23,20 +23,20 @@ export interface InstallationOptions {
 export interface TestOrg {
   orgId: string;
   name: string;
-  /** With all scopes unless others were asked for. */
+  /** A key with all scopes unless others are given. */
   key: string;
   keyId: string;
 }
 
-/** One database with its files folder: what several processes of one installation share. */
+/** One database with its files folder: shared by several processes of one installation. */
 export interface Installation {
-  /** The environment that a process of it starts with, `PORT` aside. */
+  /** The environment of its processes, without `PORT`. */
   env: Record<string, string>;
   dataDir: string;
   databaseUrl: string;
-  /** A statement as the owner of the database (row level security sees all), on a connection of its own: for what no face shows. */
+  /** Runs a statement as the owner of the database (without row level security), on a separate connection; for data that no API shows. */
   sql<Row>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** The command line in a process of its own; its JSON. @throws Error with its stderr and `code` when it ends with another code than 0 */
+  /** Runs the command line in a separate process, and returns its JSON. @throws Error with its stderr and `code` if its exit code is not 0 */
   cli<Answer = Record<string, unknown>>(...args: string[]): Promise<Answer>;
   createOrg(options?: { name?: string; plan?: PlanCode; scopes?: Scope[] }): Promise<TestOrg>;
   createKey(
@@ -75,13 +75,13 @@ async function environment(
   };
 }
 
-/** A child process sees the machine's environment with ours over it, and nothing of the test runner's. */
+/** A child process gets the machine's environment and our variables, but not the variables of the test runner. */
 export function childEnv(env: Record<string, string>): Record<string, string> {
   const kept = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'USER'].flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value]];
   });
-  // A developer's own .env is none of the tests'.
+  // Tests do not read a developer's own .env.
   return { ...Object.fromEntries(kept), ENV_FILE: '', ...env };
 }
 
@@ -97,7 +97,7 @@ async function query<Row>(url: string, text: string, values: unknown[] = []): Pr
 
 let orgs = 0;
 
-/** Makes a database (cloned from the migrated template) and a folder; `close` removes both. */
+/** Creates a database (a copy of the migrated template) and a folder; `close` removes both. */
 export async function createInstallation(options: InstallationOptions = {}): Promise<Installation> {
   const database = await cloneDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'penstock-test-'));

@@ -20,14 +20,14 @@ import type { TestDatabase } from './database.js';
 
 /** Hundredths: 100 credits, and plenty of everything else. */
 const ALLOWANCE = Array.from({ length: 9 }, () => 100_000_000);
-/** What every job of these tests reserves: 2 credits and 1 image. */
+/** The reservation of every job in these tests: 2 credits and 1 image. */
 const RESERVED = [200, 0, 100, 0, 0, 0, 0, 0, 0];
 
-/** Jobs below the faces: organisations, reservations and jobs made straight in the database. */
+/** Jobs below the APIs: organisations, reservations and jobs are created directly in the database. */
 export interface JobBench {
   jobs: JobService & { close(): void };
   createOrg(): Promise<string>;
-  /** Reserves and creates. */
+  /** Reserves the price and creates the job. */
   enqueue(orgId: string, options?: { tool?: Tool; maxPending?: number; id?: string }): Promise<string>;
   newJob(orgId: string, options?: { tool?: Tool; maxPending?: number; id?: string }): Promise<NewJob>;
   /** The organisation's buckets, hundredths. */
@@ -35,7 +35,7 @@ export interface JobBench {
   ledger(orgId: string): Promise<{ state: string; job_id: string; charged: number[] | null }[]>;
 }
 
-/** Of jobs that have none. */
+/** The file service for jobs without files. */
 export const NO_FILES = { removeFilesOfFailedWork: (): Promise<void> => Promise.resolve() };
 
 export function createJobBench(database: Database): JobBench {
@@ -123,7 +123,7 @@ export function handlerOf(run: JobHandler['run'], options: Partial<JobHandler> =
   };
 }
 
-/** Claims image jobs over a connection of its own, and answers once the claim is committed. */
+/** Claims image jobs over a separate connection, and returns them when the claim is committed. */
 export async function claimImages(
   database: Database,
   { workerId, free = 1, leaseMs = 30_000 }: { workerId: string; free?: number; leaseMs?: number },
@@ -140,7 +140,7 @@ export async function claimImages(
 }
 
 /**
- * A database with a job bench for the calling file. Workers that a test starts are stopped after it.
+ * A database with the fixture {@link JobBench} for the calling file. Workers that a test starts are stopped after it.
  * @returns starts a worker with these handlers
  */
 export function useJobBench(

@@ -13,12 +13,12 @@ import { patchKafkajs } from '../../src/events/kafka/patches.js';
 import { eventually } from './wait.js';
 
 const VERSION = '4.3.0';
-/** Survives checkouts; 44 MB. */
+/** A cache outside the checkout; 44 MB. */
 const CACHE = join(homedir(), '.cache', 'penstock-test', `kafka-${VERSION}`);
 const STALE_LOCK_MS = 300_000;
 const run = promisify(execFile);
 
-/** A real Apache Kafka broker, alone in its cluster, with its data in a folder of its own. */
+/** A real Apache Kafka broker, the only one in its cluster, with its data in its own folder. */
 export interface TestKafka {
   /** For KAFKA_BROKERS; the same after a restart. */
   brokers: string[];
@@ -26,7 +26,7 @@ export interface TestKafka {
   kill(): Promise<void>;
   /** SIGSTOP: its connections stay, and nothing answers; `kill` ends that too. */
   pause(): void;
-  /** Starts it again on the data that it has; resolves when it answers. */
+  /** Starts it again with its data; resolves when it answers. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -56,7 +56,7 @@ async function hasJava(): Promise<boolean> {
   return (await exists(join(CACHE, 'lib'))) || (await works('mvn', '-v'));
 }
 
-/** Fetches the broker's jars once, whoever asks first; the others wait for it. */
+/** Downloads the broker's jars once; other test processes wait for it. */
 async function ensureJars(): Promise<string> {
   const lib = join(CACHE, 'lib');
   await mkdir(CACHE, { recursive: true });
@@ -161,7 +161,7 @@ async function answers(brokers: string[]): Promise<true> {
 }
 
 /**
- * Starts a broker; null where there is no Java (or no Maven to fetch the broker with), so that its tests are skipped.
+ * Starts a broker; null if there is no Java (or no Maven to download the broker), so that its tests are skipped.
  * @throws Error instead with REQUIRE_KAFKA=1 (CI)
  */
 export async function startKafka(): Promise<TestKafka | null> {
@@ -198,7 +198,7 @@ export async function startKafka(): Promise<TestKafka | null> {
     });
     await eventually(() => answers(brokers), { timeoutMs: 60_000, everyMs: 100, what: 'the start of Kafka' });
   };
-  // A broker outlives nobody: not even a worker of the tests that is torn down.
+  // The broker must end with its parent, even if a test worker is killed.
   const orphan = (): void => void child?.kill('SIGKILL');
   process.once('exit', orphan);
   const end = async (signal: NodeJS.Signals): Promise<void> => {

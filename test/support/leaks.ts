@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Longer than `fetch` keeps an idle connection of the test's own (4 s). */
+/** Longer than `fetch` keeps an idle connection of the test (4 s). */
 const GRACE_MS = 6000;
-/** Kinds of handle that a product must give back; names of `process.getActiveResourcesInfo()`. */
+/** Kinds of handle that the product must close; names of `process.getActiveResourcesInfo()`. */
 const WATCHED = [
   'TCPServerWrap',
   'TCPSocketWrap',
@@ -28,11 +28,11 @@ function leaked(before: Map<string, number>): string[] {
 }
 
 /**
- * Remembers what keeps this process alive now.
- * @returns a check for the end: what was opened since must be gone within 6 s. @throws Error naming what was left
+ * Records the handles that keep this process alive now.
+ * @returns a check for the end: handles that were opened since must be closed within 6 s. @throws Error with the names of open handles
  */
 export function watchLeaks(): () => Promise<void> {
-  // The process's own streams are opened by whoever names them first, perhaps a package that is loaded later.
+  // The process's own streams are opened at their first use, perhaps by a package that is loaded later.
   void [process.stdin, process.stdout, process.stderr];
   const before = held();
   return async () => {

@@ -1,6 +1,6 @@
 import type { MeteringBench } from './metering.js';
 
-/** A row of the ledger that has its number. */
+/** A numbered row of the ledger. */
 interface Numbered {
   sequence: number;
   period: string;
@@ -22,7 +22,7 @@ const plus = (a: readonly number[], b: readonly number[] | null): number[] =>
 
 type Sql = MeteringBench['sql'];
 
-/** What a reader of the numbered rows knows of each period, by its start; and the numbers, in order. */
+/** The balance of each period that results from the numbered rows, by the period's start; and the numbers in order. */
 export async function foldLedger(sql: Sql, orgId: string) {
   const rows = await sql<Numbered>(
     `SELECT sequence, period_start::text AS period, kind, to_json(charged) AS charged, to_json(granted) AS granted, opening
@@ -44,7 +44,7 @@ export async function foldLedger(sql: Sql, orgId: string) {
   return { balances, numbers: rows.map(({ sequence }) => sequence), rows };
 }
 
-/** What the bucket table says of each period, and the last number given. */
+/** The balance of each period in the table, and the last used number. */
 export async function bucketTable(sql: Sql, orgId: string) {
   const rows = await sql<
     Balance & { period: string; superseded: boolean; sequence: number; reserved: number[] }

@@ -17,7 +17,7 @@ import { upstreamAttacks } from './loop-attacks/upstreams.js';
 import { webSocketAttacks } from './loop-attacks/websocket.js';
 import { longTexts, schemas, spacedBase64, type Hostile } from './hostile-texts.js';
 
-/** What is linear in its length shows in a body that is as long as bodies may be. */
+/** Work that is linear in the length is visible in a body of the maximum length. */
 const LONG = ['one letter', 'combining marks', 'slashes and line breaks', 'quotes'];
 const long = (): Hostile<string>[] => longTexts(12 * MB).filter(({ form }) => LONG.includes(form));
 
@@ -160,7 +160,7 @@ function chatAttacks(): Attack[] {
 }
 
 let keys = 0;
-/** As long as pictures may be. */
+/** The maximum length of pictures. */
 const PICTURE = `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ${'A'.repeat(25 * MB)}`;
 
 /** A file of an agent's knowledge; its text is read after the answer. */
@@ -364,7 +364,7 @@ function otherAttacks(): Attack[] {
   ];
 }
 
-/** The worst that is known of each field. */
+/** The worst known values of each field. */
 export const loopAttacks = (): Attack[] => [
   ...chatAttacks(),
   ...otherAttacks(),

@@ -1,7 +1,7 @@
 /**
- * Loaded before the product into a process that a test started with `probe: true`: tells over IPC for how long the event loop was held at
- * most. It counts the main thread's own processor time between two turns, so that other programs on the machine change nothing. Collections of
- * garbage are counted, and told apart: what a call does it does each time, and they come when they come.
+ * Loaded before the product into a process that a test started with `probe: true`: reports over IPC the longest time for which the event loop
+ * was blocked. It counts the main thread's own processor time between two turns, so that other programs on the machine have no influence. Garbage
+ * collections are counted separately, because a call's own work is the same each time, but collections come at any time.
  */
 import { performance, PerformanceObserver } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';

@@ -2,7 +2,7 @@ import { amazonEvents } from './amazon-events.js';
 import type { AmazonEvent } from './amazon-events.js';
 import type { NativeReply } from './native-upstream.js';
 
-/** Makers with a form of their own. */
+/** Makers with their own form. */
 export const OWN_FORMS = ['anthropic', 'amazon-bedrock', 'cohere', 'google'] as const;
 export type OwnForm = (typeof OWN_FORMS)[number];
 
@@ -10,9 +10,9 @@ type Events = (object | string)[];
 
 /** One maker's answers: "Yes", then a call of `go` where `calls`. */
 interface MakersAnswers {
-  /** Where it is asked for a whole answer, and for a stream. */
+  /** Its paths for a whole answer, and for a stream. */
   paths: { whole: string; streamed: string };
-  /** Its words for an end, a cap, a call and a filter. */
+  /** Its finish reasons: the end, the maximum of tokens, a tool call, a filter. */
   reasons: { stop: string[]; length: string[]; tool_calls: string[]; content_filter: string[] };
   whole(reason: string, calls: boolean): object;
   events(reason: string, calls: boolean): Events;
@@ -179,7 +179,7 @@ export const ANSWERS: Record<OwnForm, MakersAnswers> = {
   },
 };
 
-/** Events as a maker sends them. */
+/** Events in a maker's form. */
 export function streamReply(maker: OwnForm, events: Events): NativeReply {
   if (maker !== 'amazon-bedrock') return { events };
   return {

@@ -3,7 +3,7 @@ import type { NativeReply, NativeUpstream } from './native-upstream.js';
 import { startPenstock } from './server.js';
 import type { TestServer } from './server.js';
 
-/** Where each maker's API begins at the upstream of {@link startMakers}. */
+/** The path prefix of each maker's API at the upstream of {@link startMakers}. */
 const PATHS: Readonly<Record<string, string>> = {
   anthropic: '/v1',
   'amazon-bedrock': '',
@@ -12,7 +12,7 @@ const PATHS: Readonly<Record<string, string>> = {
   mistral: '/mistral',
 };
 
-/** Kind → our model's name → its maker's. */
+/** Kind → our model's name → its maker's name. */
 export type MakersModels = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export interface Makers {
@@ -21,11 +21,11 @@ export interface Makers {
   close(): Promise<void>;
 }
 
-/** A server whose models are makers' own at one upstream; ids are `<kind>/<name>`. Names with "embed" are embeddings, all others chat. */
+/** A server with models of several makers at one upstream; ids are `<kind>/<name>`. Models with "embed" in their name are embeddings, all others chat. */
 export async function startMakers(
   models: MakersModels,
   fallbacks: Record<string, string[]> = {},
-  /** Our model's id → fields that it is never sent. */
+  /** Our model's id → fields that are never sent to it. */
   omitted: Record<string, string[]> = {},
 ): Promise<Makers> {
   const upstream = await startNativeUpstream();
@@ -54,7 +54,7 @@ export async function startMakers(
   };
 }
 
-/** What an organisation has spent. */
+/** The spent amounts of an organisation. */
 export async function creditsUsed(penstock: TestServer, key: string): Promise<number> {
   const { body } = await penstock.rest<{ quotas: { credits: { used: number } } }>('GET', '/quota', { key });
   return body.quotas.credits.used;
@@ -92,7 +92,7 @@ const answerOf = {
   },
 };
 
-/** Where each maker is asked to chat, and a whole answer of its, which says "Yes". */
+/** Each maker's path for chat, and a whole answer of the maker with the text "Yes". */
 export const CHATS: readonly (readonly [string, NativeReply])[] = [
   ['/v1/messages', { body: answerOf.anthropic }],
   ['/converse', { body: answerOf.bedrock }],

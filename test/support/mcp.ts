@@ -2,32 +2,32 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A JSON-RPC message as a client of the Model Context Protocol sends it. */
+/** A JSON-RPC message of a client of the Model Context Protocol. */
 export interface McpMessage {
   id?: number;
   method: string;
   params?: { name?: string; arguments?: Record<string, unknown>; requestId?: number };
 }
 
-/** What a server says that keeps to no library's idea of what is right. */
+/** The answers of a server that no library restricts to valid messages. */
 export interface McpScript {
-  /** The entries of `tools/list`, as they stand. */
+  /** The entries of `tools/list`, unchanged. */
   tools: object[];
-  /** Answers `tools/call`: with an answer's `result` or `error`, or by itself (undefined). */
+  /** Answers `tools/call`: returns the answer's `result` or `error`, or undefined if it has sent the answer itself. */
   call(message: McpMessage, response: ServerResponse): object | undefined;
-  /** Answers the stream that a client asks for; default: 405, there is none. */
+  /** Answers a client's request for a stream; default: 405, there is none. */
   stream?(request: IncomingMessage, response: ServerResponse): void;
-  /** Hears every message. */
+  /** Called with every message. */
   heard?(message: McpMessage): void;
 }
 
-/** A server of the Model Context Protocol over HTTP that says what its script has. */
+/** A server of the Model Context Protocol over HTTP with scripted answers. */
 export interface ScriptedMcpServer {
   url: string;
   close(): Promise<void>;
 }
 
-/** Starts one. */
+/** Starts a scripted server. */
 export async function startMcpServer(script: McpScript): Promise<ScriptedMcpServer> {
   const server = createServer((request, response) => void answer(script, request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -7,7 +7,7 @@ export interface MediaJob {
   body: object;
 }
 
-/** A small job of every tool; each takes at least so long before its work begins. */
+/** A small job of every tool; each waits at least the given time before its work begins. */
 export async function mediaJobs(delayMs = 0): Promise<MediaJob[]> {
   const directive = `@sandbox{"delay_ms": ${delayMs}}`;
   const image = (

@@ -9,7 +9,7 @@ import type { KeyService, OrganizationService, PlanCatalogue, Principal } from '
 import type { Database } from '../../src/database/index.js';
 import type { BudgetRule } from '../../src/contract/budgets.js';
 import { newId } from '../../src/contract/ids.js';
-import { bareOutcome, createMetering } from '../../src/metering/index.js';
+import { zeroCostOutcome, createMetering } from '../../src/metering/index.js';
 import type {
   AdmissionRequest,
   Metering,
@@ -19,13 +19,13 @@ import type {
 } from '../../src/metering/index.js';
 import type { Amounts, PlanCode } from '../../src/contract/words.js';
 
-/** Wide enough that no test of quotas meets them. */
+/** Windows that are so wide that no test of quotas reaches their limits. */
 const WIDE = { limit: 1_000_000, windowSeconds: 60 };
 
-/** The end of an operation of which a test looks at the charge only. */
+/** The end of an operation, for tests that only check its charge. */
 export const charging = (amounts: Amounts, event?: SettlementEvent): OperationEnd => ({
   amounts,
-  outcome: bareOutcome('succeeded'),
+  outcome: zeroCostOutcome('succeeded'),
   event,
 });
 
@@ -33,14 +33,14 @@ export interface MeteringBench {
   plans: PlanCatalogue;
   organizations: OrganizationService;
   keys: KeyService;
-  /** One instance is one process: its own connections, its own name. All are closed by `close`. */
+  /** Each instance acts like one process, with its own connections and name. `close` closes all of them. */
   metering(options?: {
     processId?: string;
-    eventsHeard?: boolean;
+    hasEventConsumers?: boolean;
     dedicated?: Database['dedicated'];
   }): Metering;
   createOrg(plan?: PlanCode): Promise<Principal>;
-  /** The key as its authenticator would read it now. */
+  /** Reads the key again, like the authenticator. */
   principalOf(keyId: string): Promise<Principal>;
   /** Sets buckets of the current period's allowance (hundredths), so that a test can name small numbers. */
   sql<Row>(text: string, values?: (string | number)[]): Promise<Row[]>;
@@ -69,14 +69,14 @@ export async function createMeteringBench(
     organizations,
     keys,
     sql,
-    metering({ processId = newId('proc'), eventsHeard = true, dedicated = database.dedicated } = {}) {
+    metering({ processId = newId('proc'), hasEventConsumers = true, dedicated = database.dedicated } = {}) {
       const metering = createMetering({
         database: { ...database, dedicated },
         plans,
         logger: pino({ level: 'silent' }),
         processId,
         role: 'api',
-        eventsHeard,
+        hasEventConsumers,
         refresh: ({ keyId }) => bench.principalOf(keyId),
       });
       started.push(metering);
@@ -134,7 +134,7 @@ export async function createMeteringBench(
   return bench;
 }
 
-/** A request for admission with everything but what a test is about. */
+/** A request for admission with defaults for everything that a test does not set. */
 export function request(principal: Principal, options: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return {
     principal,
@@ -150,7 +150,7 @@ export function priced(price: Amounts, options: Partial<OperationRequest> = {}):
   return { id: newId('op'), kind: 'image', price, model: 'sandbox/image-standard', ...options };
 }
 
-/** A chat call of so many prompt tokens that may answer with so many. */
+/** A chat call with a number of prompt tokens and a maximum of answer tokens. */
 export function chat(promptTokens: number, maxTokens: number, multiplier = 100): OperationRequest {
   const price = { promptTokens, maxTokens, multiplier };
   return { id: newId('op'), kind: 'chat', price, model: 'sandbox/chat-basic' };

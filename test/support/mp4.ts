@@ -1,7 +1,7 @@
 import { BufferSource, Input, MP4, VideoSampleSink } from 'mediabunny';
 import type { VideoSample } from 'mediabunny';
 
-/** What an MP4 says of its video, read from its boxes alone. */
+/** The data of an MP4's video, read only from its boxes. */
 export interface Mp4Facts {
   codec: string;
   width: number;
@@ -54,11 +54,11 @@ export function readMp4(bytes: Buffer): Mp4Facts {
   };
 }
 
-/** A frame as it is seen from afar. */
+/** A frame at a very low resolution. */
 export interface FrameFacts {
-  /** Mean of what is red in it (Cr): 128 is none. */
+  /** The mean of its red component (Cr); 128 is neutral. */
   red: number;
-  /** Brightness at 16 × 16 places. */
+  /** Brightness at 16 × 16 positions. */
   luma: number[];
 }
 

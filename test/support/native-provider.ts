@@ -6,7 +6,7 @@ import type { ChatCall, Provider, ProviderRegistry } from '../../src/providers/i
 /** The key of every provider here. */
 export const NATIVE_KEY = 'sk-wires-0123456789abcdef';
 const KEY = NATIVE_KEY;
-/** Of calls that nobody leaves. */
+/** The signal of calls that nobody cancels. */
 export const signal = new AbortController().signal;
 
 const ENVIRONMENTS: Record<string, { base: string; env: Record<string, string> }> = {
@@ -30,7 +30,7 @@ const ENVIRONMENTS: Record<string, { base: string; env: Record<string, string> }
   xai: { base: '/v1', env: { XAI_API_KEY: KEY } },
 };
 
-/** One provider as its environment variables switch it on, at an address of the test's. Close the registry. */
+/** One provider, enabled by its environment variables, at an address of the test. Close the registry at the end. */
 export async function openNative(
   id: string,
   { origin, egress }: { origin: string; egress?: Egress },

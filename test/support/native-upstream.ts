@@ -1,34 +1,36 @@
 import { createServer } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One request as a provider's API got it. */
+/** One request that a provider's API got. */
 export interface NativeRequest {
   method: string;
-  /** With the query. */
+  /** The path with the query. */
   path: string;
   headers: IncomingHttpHeaders;
   bytes: Buffer;
-  /** The body where it is JSON. */
+  /** The body if it is JSON. */
   json: Record<string, unknown>;
 }
 
 export interface NativeReply {
   status?: number;
   headers?: Record<string, string>;
-  /** An object is sent as JSON; bytes and text as they are. */
+  /** An object is sent as JSON; bytes and text are sent unchanged. */
   body?: object | string | Buffer;
-  /** Objects as Server-Sent Events with their `type` as the event's name; a string as it is. */
+  /** Objects are sent as Server-Sent Events with their `type` as the event's name; strings are sent unchanged. */
   events?: (object | string)[];
+  /** Sent one by one when they are available, in the form of `events`, or as unchanged bytes. */
+  pieces?: AsyncIterable<object | string | Buffer>;
 }
 
 export interface NativeUpstream {
-  /** Without a path. */
+  /** The address without a path. */
   origin: string;
   requests: NativeRequest[];
-  /** What requests get whose path holds the key, until another is set. */
+  /** The replies to requests whose path contains the key, until another reply is set. */
   on(path: string, reply: NativeReply | ((request: NativeRequest) => NativeReply)): void;
-  /** Forgets requests and replies. */
+  /** Deletes the recorded requests and the replies. */
   clear(): void;
   close(): Promise<void>;
 }
@@ -47,7 +49,21 @@ function textOf(event: object | string): string {
   return `${typeof type === 'string' ? `event: ${type}\n` : ''}data: ${JSON.stringify(event)}\n\n`;
 }
 
-/** A provider's own API over real HTTP, answering in the shapes that it was recorded in. */
+async function sendPieces(
+  response: ServerResponse,
+  { headers, pieces }: Pick<NativeReply, 'headers'> & Required<Pick<NativeReply, 'pieces'>>,
+): Promise<void> {
+  response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
+  response.flushHeaders();
+  try {
+    for await (const piece of pieces) response.write(Buffer.isBuffer(piece) ? piece : textOf(piece));
+    response.end();
+  } catch {
+    response.destroy();
+  }
+}
+
+/** A provider's own API over real HTTP, with answers in recorded forms. */
 export async function startNativeUpstream(): Promise<NativeUpstream> {
   const requests: NativeRequest[] = [];
   const replies = new Map<string, NativeReply | ((request: NativeRequest) => NativeReply)>();
@@ -66,6 +82,8 @@ export async function startNativeUpstream(): Promise<NativeUpstream> {
         response.end(reply.events.map(textOf).join(''));
         return;
       }
+      const { pieces, headers: own = {} } = reply;
+      if (pieces !== undefined) return void sendPieces(response, { headers: own, pieces });
       const raw = typeof reply.body === 'string' || Buffer.isBuffer(reply.body);
       response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
       response.end(raw ? (reply.body as string | Buffer) : JSON.stringify(reply.body ?? {}));

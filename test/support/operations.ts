@@ -44,11 +44,11 @@ const TEXTS = [
 ];
 const NUMBERS = [0, 1, 2, -1, 1.5, 100, 101, 2 ** 31, -(2 ** 31), 2 ** 53, 1e308, -0];
 const DIRECTIVES = ['@skip(if: false)', '@skip(if: true)', '@include(if: 1)', '@defer', '@skip'];
-/** Waiting is not what is looked for. */
+/** Fields that wait are excluded, because waiting is not tested here. */
 const FIXED: Record<string, string> = { async: 'true', poll: 'false' };
 const MAX_DEPTH = 4;
 
-/** Random operations over a schema, valid and nearly so, with hostile values: the same ones for the same `random`. */
+/** Random operations over a schema, valid and nearly valid, with hostile values; the same operations for the same `random`. */
 export class OperationGenerator {
   #definitions: string[] = [];
   #variables: Record<string, unknown> = {};

@@ -5,7 +5,7 @@ import type { Installation } from './installation.js';
 
 let made = 0;
 
-/** Organisations and keys made in this process: what the command line does, without a process for each. */
+/** Creates organisations and keys in this process, like the command line, but without a process for each. */
 export function createOwners({ database, plans }: Services): Pick<Installation, 'createOrg' | 'createKey'> {
   const organizations = createOrganizationService({ database, plans });
   const keys = createKeyService({ database });

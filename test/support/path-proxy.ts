@@ -5,14 +5,14 @@ import type { Installation } from './installation.js';
 import { startPenstock } from './server.js';
 
 interface PathProxy {
-  /** What callers use, with the path. */
+  /** The address for callers, with the path. */
   publicUrl: string;
-  /** Where requests go from now on: a server can only be started once the public address is known. */
+  /** Sets the target of requests, because a server can only start when the public address is known. */
   serve(origin: string): void;
   close(): Promise<void>;
 }
 
-/** A proxy in front of a server that serves it below a path, which it takes off; everything beside the path is 404. */
+/** A proxy that serves a server below a path, which it removes; other paths are answered with 404. */
 async function startPathProxy(path: string): Promise<PathProxy> {
   let target = '';
   const pass = ({ url = '', method, headers }: IncomingMessage) =>
@@ -60,14 +60,14 @@ async function startPathProxy(path: string): Promise<PathProxy> {
 
 /** A server on an installation, behind such a proxy. */
 export interface Behind {
-  /** With the path that the proxy takes off. */
+  /** The address with the path that the proxy removes. */
   publicUrl: string;
-  /** The server's own. */
+  /** The server's own address. */
   origin: string;
   close(): Promise<void>;
 }
 
-/** Starts another server of the installation behind a proxy that takes `path` off. */
+/** Starts another server of the installation behind a proxy that removes `path`. */
 export async function startBehindPath(path: string, installation: Installation): Promise<Behind> {
   const proxy = await startPathProxy(path);
   const { publicUrl } = proxy;

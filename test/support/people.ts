@@ -4,17 +4,17 @@ import { createMemberService } from '../../src/access/index.js';
 import type { MemberRole } from '../../src/contract/words.js';
 import type { TestServer } from './server.js';
 
-/** Long enough, and everybody's. */
+/** A password that is long enough; all people in tests use it. */
 export const PASSWORD = 'correct horse battery staple';
 
 export interface PostAnswer {
   status: number;
   headers: Headers;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into it
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read its members freely
   body: Record<string, never> & { error?: string; data?: Record<string, unknown> | null };
 }
 
-/** What a browser does: JSON to an address of the server, with a cookie or without. */
+/** Sends JSON to the server like a browser, with or without a cookie. */
 export async function post(
   server: Pick<TestServer, 'origin'>,
   path: string,
@@ -28,7 +28,7 @@ export async function post(
   return { status: response.status, headers: response.headers, body: (await response.json()) as never };
 }
 
-/** `name=value` of an answer's session cookie. */
+/** The `name=value` of an answer's session cookie. */
 export const cookieOf = ({ headers }: PostAnswer): string => (headers.get('set-cookie') ?? '').split(';')[0]!;
 
 /** A person who is signed in. */
@@ -37,18 +37,18 @@ export interface Browser {
   userId: string;
   cookie: string;
   graphql(query: string, headers?: Record<string, string>): Promise<BrowserAnswer>;
-  /** A graphql-ws client that brings the cookie. */
+  /** A graphql-ws client that sends the cookie. */
   ws(origin?: string): Client;
 }
 
 export interface BrowserAnswer {
   status: number;
   data: Record<string, unknown> | null | undefined;
-  /** Of the first error. */
+  /** The message of the first error. */
   error: string | undefined;
 }
 
-/** Somebody with a cookie in front of a server. */
+/** A person with a cookie at a server. */
 export function browserOf(server: TestServer, who: Pick<Browser, 'email' | 'userId' | 'cookie'>): Browser {
   const { cookie } = who;
   return {
@@ -74,8 +74,8 @@ export function browserOf(server: TestServer, who: Pick<Browser, 'email' | 'user
 }
 
 /**
- * Adds a member as the operator does, and signs them in: with `hasPassword` by their link, which sets {@link PASSWORD} and costs a tenth of a
- * second; else as an identity provider would.
+ * Adds a member like the operator, and signs the person in: with `hasPassword` by the sign-in link, which sets {@link PASSWORD} and takes a
+ * tenth of a second; else like an identity provider.
  */
 export async function signIn(
   server: TestServer,

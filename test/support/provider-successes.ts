@@ -1,8 +1,8 @@
 import { converseStream } from './amazon-events.js';
 
-/** What a provider's answers are made of. */
+/** The data for a provider's answers. */
 export interface Makings {
-  /** Where the provider is, without a path. */
+  /** The provider's address without a path. */
   origin: string;
   picture: Buffer;
   sound: Buffer;
@@ -17,9 +17,9 @@ export interface Success {
 
 interface Asked {
   method: string;
-  /** Without the query. */
+  /** The path without the query. */
   path: string;
-  /** The request's body where it is JSON. */
+  /** The request's body if it is JSON. */
   json: Record<string, unknown>;
 }
 
@@ -84,7 +84,7 @@ const cohereChat: Answer = ({ json }) => {
   );
 };
 
-/** Words, pictures and sounds come from the same endpoint. */
+/** Texts, pictures and sounds have the same endpoint. */
 const googleContent: Answer = ({ path, json }, { picture, sound }) => {
   const wanted = JSON.stringify(json['generationConfig'] ?? {});
   const data = (mimeType: string, bytes: Buffer) => ({
@@ -130,7 +130,7 @@ const veo: Answer = (_, makings) => ({
   response: { generateVideoResponse: { generatedSamples: [{ video: { uri: fileAt(makings, 'film') } }] } },
 });
 
-/** In order: the first that fits answers. */
+/** In order: the first matching entry answers. */
 const ANSWERS: [pattern: RegExp, answer: Answer][] = [
   [/^GET \/files\/picture/, (_, { picture }) => picture],
   [/^GET \/files\/film/, (_, { film }) => film],
@@ -233,7 +233,7 @@ const typeOf = (body: object | Buffer | string): string =>
       ? 'application/octet-stream'
       : 'application/json';
 
-/** A provider's answer to a request of ours that succeeds, in the shape that its API documents; null where none is known. */
+/** A provider's answer to a successful request, in the form that its API documents; null if none is known. */
 export function successOf(asked: Asked, makings: Makings): Success | null {
   const line = `${asked.method} ${decodeURIComponent(asked.path)}`;
   const [, answer] = ANSWERS.find(([pattern]) => pattern.test(line)) ?? [];

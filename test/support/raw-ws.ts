@@ -1,10 +1,10 @@
 import { WebSocket, type ClientOptions } from 'ws';
 
-/** A WebSocket below any client library: what it received, and how it ended. */
+/** A WebSocket without a client library, with its received messages and its end. */
 export interface RawWebSocket {
   socket: WebSocket;
   messages: Record<string, unknown>[];
-  /** Resolves with the next message of a type (those received already count). */
+  /** Resolves with the next message of a type (messages that were already received count). */
   next(type: string): Promise<Record<string, unknown>>;
   send(message: unknown): void;
   closed: Promise<{ code: number; reason: string }>;

@@ -9,7 +9,7 @@ const fixture = (name: string) => readFileSync(new URL(`./fixtures/${name}`, imp
 /** A self-signed certificate for 127.0.0.1 and localhost that only tests trust. */
 export const RECEIVER_CERTIFICATE = fixture('receiver-cert.pem');
 
-/** Makes this process trust the receivers; spawned ones get NODE_EXTRA_CA_CERTS. */
+/** Makes this process trust the receivers; spawned processes get NODE_EXTRA_CA_CERTS. */
 export function trustReceivers(): void {
   setDefaultCACertificates([...getCACertificates('default'), RECEIVER_CERTIFICATE]);
 }
@@ -27,7 +27,7 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** A webhook receiver over real HTTPS. `answer` decides each request's fate; default 204. */
+/** A webhook receiver over real HTTPS. `answer` decides the answer to each request; default 204. */
 export async function startReceiver(
   answer: (request: ReceivedRequest, response: ServerResponse) => void = (_, response) =>
     response.writeHead(204).end(),

@@ -1,10 +1,11 @@
 import { createServer, request as forward } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isJson } from '../../src/text/stored-json.js';
 
 type Fields = Record<string, unknown>;
 
-/** A request as a client sent it. */
+/** A client's unchanged request. */
 export interface RecordedRequest {
   method: string;
   path: string;
@@ -12,7 +13,7 @@ export interface RecordedRequest {
   body: unknown;
 }
 
-/** What a client sent in one session, in order. */
+/** The requests of a client in one session, in order. */
 export interface RecordedSession {
   client: string;
   requests: RecordedRequest[];
@@ -21,12 +22,12 @@ export interface RecordedSession {
 export interface Recorder {
   origin: string;
   requests: RecordedRequest[];
-  /** The statuses that requests got whose path begins so. */
+  /** The statuses of requests whose path begins with a prefix. */
   statusesOf(path: string): Set<number>;
   close(): Promise<void>;
 }
 
-/** Stands before a server, passes everything on and keeps what was asked. */
+/** A proxy in front of a server that forwards everything and records the requests. */
 export async function startRecorder(target: string): Promise<Recorder> {
   const requests: RecordedRequest[] = [];
   const statuses = new Map<RecordedRequest, number>();
@@ -67,16 +68,16 @@ export async function startRecorder(target: string): Promise<Recorder> {
 const headersOf = (headers: IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
-/** Of the connection, or secret. */
+/** Headers of the connection, and secret headers. */
 const NOT_KEPT = /^(?:host|connection|content-length|authorization|x-api-key|api-key|accept-encoding)$/;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const HASH = /\b[0-9a-f]{32,64}\b/g;
 const LONGEST = 200;
 
 /**
- * A session without what belongs to a person, a machine or another's copyright: keys, ids of installations, paths; prose is cut to its first
- * words. Its shape, names and kinds stay.
- * @param words what stands for a path or name of this machine, by that
+ * A session without private or copyrighted content: keys, ids of installations and paths are removed, and prose is cut to its first words.
+ * Its structure, names and types stay.
+ * @param words replacements, by the path or name of this machine
  */
 export function sanitised(session: RecordedSession, words: Record<string, string>): RecordedSession {
   const ids = new Map<string, string>();
@@ -117,13 +118,4 @@ export function sanitised(session: RecordedSession, words: Record<string, string
       body: walk(body),
     })),
   };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

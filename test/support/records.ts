@@ -2,7 +2,7 @@ import { scaledDecimal } from '../../src/pricing/index.js';
 import { startFakeUpstream, type FakeUpstream } from './fake-upstream.js';
 import { startPenstock, type TestServer } from './server.js';
 
-/** What the record of an operation says of its end. */
+/** The outcome in the record of an operation. */
 export interface Row {
   kind: string;
   parent: string | null;
@@ -14,12 +14,12 @@ export interface Row {
   firstTokenMs: number | null;
   latencyMs: number | null;
   tokens: Record<'input' | 'cachedInput' | 'cacheWrite' | 'output' | 'reasoning', number> | null;
-  /** Nano-dollars. */
+  /** The cost in nano-dollars. */
   costNano: string | null;
   costVersion: string | null;
 }
 
-const RECORDS = `{ usageRecords(first: 100) { nodes { kind: operation parent: parentRunId status errorCode provider answeredModel
+const RECORDS = `{ usageRecords(first: 100) { nodes { kind: operation parent: parentRunId status errorCode provider answeredModel: answeredModelId
   upstreamId firstTokenMs latencyMs costUsd costVersion tokens { input cachedInput cacheWrite output reasoning } } } }`;
 
 /** The records of a key's organisation, oldest first. */
@@ -36,7 +36,7 @@ async function recordsOf(server: TestServer, key: string): Promise<Row[]> {
 
 /** USD for a million tokens: a token costs 3,000, 300, 3,750, 15,000 and 20,000 nano-dollars. */
 const DEAR = { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15, reasoning: 20 };
-/** The first holds now. */
+/** The first version is valid now. */
 const PRICES = [
   { from: '2020-01-01', ...DEAR },
   { from: '2019-01-01', input: 100, output: 100 },
@@ -62,10 +62,10 @@ const modelOf = (id: string, type: string, cost: object) => ({
 export interface Recorded {
   server: TestServer;
   upstream: FakeUpstream;
-  /** The fallback's. */
+  /** The fallback's upstream. */
   spare: FakeUpstream;
   key: string;
-  /** Another organisation calls from now on. */
+  /** Later calls come from another organisation. */
   renew(): Promise<void>;
   /** The records of the organisation's operations, oldest first. */
   records(): Promise<Row[]>;
@@ -101,10 +101,13 @@ export async function startRecorded(): Promise<Recorded> {
           id: 'spare',
           ...entry,
           baseUrl: spare.baseUrl,
-          models: [chatModel('spare/chat', { cost: [{ input: 1, output: 2 }] })],
+          models: [
+            chatModel('spare/chat', { cost: [{ input: 1, output: 2 }] }),
+            modelOf('spare/paint', 'image', { image: 0.01 }),
+          ],
         },
       ],
-      fallbacks: { 'acme/chat': ['spare/chat'] },
+      fallbacks: { 'acme/chat': ['spare/chat'], 'acme/paint': ['spare/paint'] },
       defaults: { image: 'acme/paint' },
     },
   });

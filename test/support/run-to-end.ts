@@ -4,7 +4,7 @@ import { childEnv } from './installation.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** Runs the program to its end, with a reader of what it writes or without one. */
+/** Runs the program to its end, with or without a reader of its output. */
 export async function runToEnd(
   env: Record<string, string>,
   isRead = true,

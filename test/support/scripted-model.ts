@@ -4,13 +4,13 @@ import { chunk, completion, DONE_EVENT, usageChunk, type Reply, type SeenRequest
 
 type Fields = Record<string, unknown>;
 
-/** A call of a tool that the script makes, if the client offers it. */
+/** A scripted tool call, which is made if the client offers the tool. */
 export interface ScriptedCall {
   name: string;
   args: Fields;
 }
 
-/** A model that calls one of `calls` (the first that is offered), and once it has what the tool said tells it in its last words. */
+/** A model that makes one of `calls` (the first whose tool is offered), and repeats the tool's result in its final answer. */
 export function scriptedModel(calls: readonly ScriptedCall[]): (request: SeenRequest) => Reply {
   return ({ path, body }) => {
     const isStream = body['stream'] === true;

@@ -10,9 +10,9 @@ import { createOwners } from './owners.js';
 export interface PenstockOptions extends InstallationOptions {
   /** Default `all`. */
   role?: 'all' | 'api' | 'worker';
-  /** Joins another server's installation (one database, one folder) instead of making one. */
+  /** Joins another server's installation (one database, one folder) instead of creating one. */
   installation?: Installation;
-  /** Default: any that is free. */
+  /** Default: any free port. */
   port?: number;
 }
 
@@ -24,18 +24,18 @@ export interface TestServer extends TestClient, Pick<Installation, 'cli' | 'crea
   graphqlUrl: string;
   wsUrl: string;
   installation: Installation;
-  /** For what no face shows; tests go through the faces where they can. */
+  /** For data that no API shows; tests use the APIs if possible. */
   services: Services;
-  /** Stops the server and, where it made one, removes its installation. @throws Error when a socket, timer or process is left */
+  /** Stops the server and removes its installation, if it created one. @throws Error if a socket, timer or process is left */
   close(): Promise<void>;
 }
 
-/** Starts Penstock on a free port with a database of its own. */
+/** Starts Penstock on a free port with its own database. */
 export async function startPenstock(options: PenstockOptions = {}): Promise<TestServer> {
   const checkLeaks = options.installation === undefined ? watchLeaks() : async () => undefined;
   const installation = options.installation ?? (await createInstallation(options));
   const port = options.port ?? 0;
-  // With port 0 the public address follows the port that the server takes, so that the URLs of files open.
+  // With port 0 the public address follows the port that the server takes, so that the URLs of files work.
   const env = {
     ...installation.env,
     PUBLIC_URL: `http://127.0.0.1:${port}`,
@@ -44,7 +44,7 @@ export async function startPenstock(options: PenstockOptions = {}): Promise<Test
     PORT: String(port),
   };
   const config = loadConfig(env);
-  // Most faults of the suites are asked for: they stay out of the runner's output unless TEST_LOG_LEVEL wants them.
+  // Tests cause most of the logged errors on purpose, so the runner's output shows them only with TEST_LOG_LEVEL.
   const level = options.env?.['LOG_LEVEL'] ?? process.env['TEST_LOG_LEVEL'] ?? 'fatal';
   const app = await boot({ config, logger: pino({ level }) });
   const origin = `http://127.0.0.1:${app.port}`;

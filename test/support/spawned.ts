@@ -4,7 +4,7 @@ import { createTestClient, type TestClient } from './client.js';
 import { childEnv, freePort, type Installation } from './installation.js';
 import { eventually } from './wait.js';
 
-/** As `npm start` does (docs/adr, 9). */
+/** The same flags as in `npm start` (docs/adr, 9). */
 const FLAGS = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring'];
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const PROBE = new URL('./loop-probe.mjs', import.meta.url).href;
@@ -16,15 +16,15 @@ export interface SpawnedServer extends TestClient {
   port: number;
   process: ChildProcess;
   pid: number;
-  /** What it wrote to stdout and stderr so far (`TEST_LOG=1` shows it as it comes). */
+  /** Its output on stdout and stderr so far (`TEST_LOG=1` shows it immediately). */
   output(): string;
-  /** Sends a signal and waits for the end (not for SIGSTOP and SIGCONT). @returns its exit code, null where a signal ended it */
+  /** Sends a signal and waits for the end (not for SIGSTOP and SIGCONT). @returns its exit code, null if a signal ended it */
   signal(name: 'SIGTERM' | 'SIGKILL' | 'SIGINT'): Promise<number | null>;
-  /** As Ctrl-C in a terminal: all processes of its group get it. Needs `ownGroup`. */
+  /** Sends the signal to all processes of its group, like Ctrl-C in a terminal. Needs `ownGroup`. */
   interrupt(): Promise<number | null>;
   pause(): void;
   resume(): void;
-  /** SIGTERM, then the end. @throws Error when it had to be killed */
+  /** Sends SIGTERM and waits for the end. @throws Error if it had to be killed */
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export interface SpawnOptions {
 
 /**
  * Starts `node dist/main.js` on an installation and waits until `/readyz` answers 200.
- * @throws Error with its output when it ends before
+ * @throws Error with its output if it ends before
  */
 export async function spawnPenstock(
   installation: Installation,

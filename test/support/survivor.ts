@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { createInstallation, type Installation } from './installation.js';
 import { spawnPenstock, type SpawnedServer } from './spawned.js';
 
-/** For tests that kill processes of an installation: one more process of it that survives them. */
+/** For tests that kill processes of an installation: an additional process that is not killed. */
 export interface Surviving {
   installation: Installation;
   other: SpawnedServer;

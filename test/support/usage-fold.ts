@@ -23,7 +23,7 @@ const AMOUNT = '{ bucket amount }';
 export const UPDATE_FIELDS = `sequence type periodStart amounts ${AMOUNT} granted ${AMOUNT} record { id operation }
   opening { periodStart allowance ${AMOUNT} topupStart ${AMOUNT} topupAdded ${AMOUNT} used ${AMOUNT} }`;
 
-/** What a period has, by bucket, in hundredths: a sum of units with decimals would not be exact. */
+/** The balance of a period by bucket, in hundredths, because a sum of units with decimals would not be exact. */
 export interface Period {
   used: Record<string, number>;
   allowance: Record<string, number>;
@@ -38,7 +38,7 @@ const add = (into: Record<string, number>, amounts: Amounts): void => {
 const without = (amounts: Record<string, number>) =>
   Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount !== 0));
 
-/** What a reader does who knows nothing but the updates: adds them up. @throws Error where one is missing, or comes twice */
+/** Sums the updates like a reader that knows nothing else. @throws Error if an update is missing or repeated */
 export class Fold {
   readonly periods = new Map<string, Period>();
   last = 0;
@@ -63,7 +63,7 @@ export class Fold {
     add(period.topups, granted);
   }
 
-  /** Every period's balance, as {@link balancesOf} tells them. */
+  /** Every period's balance, in the form of {@link balancesOf}. */
   balances(): Record<string, Period> {
     return Object.fromEntries(
       [...this.periods].map(([start, { used, allowance, topups }]) => [
@@ -82,7 +82,7 @@ interface Row {
   topups: string[];
 }
 
-/** Every balance of an organisation, as the database has them. */
+/** Every balance of an organisation in the database. */
 export async function balancesOf(
   { sql }: Pick<Installation, 'sql'>,
   orgId: string,

@@ -1,7 +1,7 @@
 import type { Database } from '../../src/database/index.js';
 import { newId } from '../../src/contract/ids.js';
 
-/** What an operation's row in the ledger says, where a test is about nothing else of it. */
+/** The fields of an operation's ledger row that tests of usage need. */
 export interface LedgerRow {
   id?: string;
   settledAt: Date;
@@ -20,9 +20,9 @@ export interface LedgerRow {
   errorCode?: string | null;
   latencyMs?: number | null;
   tokens?: number[] | null;
-  /** Null: unknown. */
+  /** Null if unknown. */
   costNano?: string | null;
-  /** Hundredths, in the order of buckets. */
+  /** In hundredths, in the order of buckets. */
   charged?: number[] | null;
   requestId?: string | null;
   jobId?: string | null;
@@ -43,7 +43,7 @@ const INSERT = `INSERT INTO usage_ledger (operation_id, org_id, key_id, kind, st
     "jobId" text, "runId" text, "clientName" text, "createdAt" timestamptz, "settledAt" timestamptz, "endUser" text, tags text[], parent text,
     "answeredModel" text, provider text, "upstreamId" text, status text, "errorCode" text, "latencyMs" int, tokens bigint[], "costNano" bigint, sequence bigint)`;
 
-/** Writes ended operations with the next numbers of their organisation, as settlements would, in one transaction. */
+/** Writes ended operations with the next numbers of their organisation, like settlements, in one transaction. */
 export async function writeLedger(
   database: Pick<Database, 'transaction'>,
   orgId: string,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Waits until `probe` gives something other than undefined, null or false, and gives that. Faults of the probe count as "not yet".
- * @throws Error after `timeoutMs` (default 15 s), with the probe's last fault as its cause
+ * Waits until `probe` returns a value other than undefined, null or false, and returns that value. An error of the probe counts as "not yet".
+ * @throws Error after `timeoutMs` (default 15 s), with the probe's last error as its cause
  */
 export async function eventually<T>(
   probe: () => Promise<T | undefined | null | false> | T | undefined | null | false,
@@ -25,7 +25,7 @@ export async function eventually<T>(
   }
 }
 
-/** Runs `work` for each item, at most `width` at a time; answers in the items' order. */
+/** Runs `work` for each item, at most `width` at a time; returns the results in the items' order. */
 export async function inParallel<Item, Result>(
   items: Iterable<Item>,
   width: number,
@@ -43,7 +43,7 @@ export async function inParallel<Item, Result>(
   return results;
 }
 
-/** Small numbers that are the same in each run: a fault found by chance is found again. */
+/** Pseudo-random numbers that are the same in each run, so that a fault can be reproduced. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

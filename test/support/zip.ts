@@ -3,7 +3,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 export interface ZipEntry {
   name: string;
   bytes: Buffer;
-  /** What the archive says of its length; default the truth. */
+  /** The length that the archive claims; default: the real length. */
   claimedSize?: number;
 }
 
@@ -18,7 +18,7 @@ function head(entry: ZipEntry, packed: Buffer): Buffer {
   return fields;
 }
 
-/** A zip archive, which may lie about its sizes. */
+/** A zip archive, which may claim false sizes. */
 export function zipOf(entries: ZipEntry[]): Buffer {
   const locals: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -50,7 +50,7 @@ const TYPES = `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.
 const RELATIONS = `<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
 <Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`;
 
-/** Word's markup around a text. */
+/** The markup of Word for a text. */
 export const wordXml = (text: string, prologue = ''): string =>
   `<?xml version="1.0"?>${prologue}<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>${text}</w:t></w:r></w:p></w:body></w:document>`;
 

@@ -51,6 +51,10 @@ describe('base64', () => {
     'ŁŁŁŁ',
     'AAAA\0',
     `${'A'.repeat(300_000)}!`,
+    // The low byte of the character is a digit's.
+    `${'A'.repeat(1000)}\u0141${'A'.repeat(299_999)}`,
+    `${'+'.repeat(262_144)}${'-'.repeat(4)}`,
+    `${'A'.repeat(1000)}====${'A'.repeat(300_000)}`,
     `${'A'.repeat(300_001)}`,
   ])('is refused where it is none: %j', async (text) => expect(await decodedBase64(text)).toBeNull());
 

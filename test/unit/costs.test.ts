@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   costOf,
-  dearestCost,
+  maximumCost,
   exactCost,
   nanoOf,
   priceVersions,
@@ -90,12 +90,12 @@ describe('what a use of a model costs', () => {
 
   it('the most a call can cost covers whatever classes its tokens turn out to be', () => {
     const price = version({ input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15, reasoning: 20 });
-    const most = dearestCost(price, { promptTokens: 1000, maxTokens: 50 }) as bigint;
+    const most = maximumCost(price, { promptTokens: 1000, maxTokens: 50 }) as bigint;
     expect(usdOf(most)).toBe('0.00475');
     const all = tokens({ input: 1000, cacheWrite: 1000, output: 50, reasoning: 50 });
     expect(costOf(price, all)).toBe(most);
-    expect(dearestCost(version({ image: 1 }), { promptTokens: 1, maxTokens: 0 })).toBeNull();
-    expect(dearestCost(version({ image: 1 }), { promptTokens: 0, maxTokens: 0, units: { image: 2 } })).toBe(
+    expect(maximumCost(version({ image: 1 }), { promptTokens: 1, maxTokens: 0 })).toBeNull();
+    expect(maximumCost(version({ image: 1 }), { promptTokens: 0, maxTokens: 0, units: { image: 2 } })).toBe(
       2_000_000_000n,
     );
   });

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { ApiError } from '../../src/contract/errors.js';
 import { JsonReader } from '../../src/text/json-reader.js';
-import { callersRules, firstKey, parseJson } from '../../src/http/json-text.js';
+import { requestJsonRules, firstKey, parseJson } from '../../src/http/json-text.js';
 import { TimeSlicer } from '../../src/collections/time-slicer.js';
 
 /** What a text is read to, a little at a time; or what it is refused for. */
 function inSteps(text: string | Buffer): unknown {
-  const reader = new JsonReader(Buffer.from(text), callersRules(firstKey));
+  const reader = new JsonReader(Buffer.from(text), requestJsonRules(firstKey));
   // The time is over at once: it reads no further than it must.
   while (!reader.read(0));
   return reader.value;
@@ -134,7 +134,7 @@ const bodies = (): Record<string, string> => ({
 
 it('no body takes the event loop for long at a time', () => {
   for (const [name, text] of Object.entries(bodies())) {
-    const reader = new JsonReader(Buffer.from(text), callersRules(firstKey));
+    const reader = new JsonReader(Buffer.from(text), requestJsonRules(firstKey));
     let worst = 0;
     for (let done = false; !done;) {
       const before = process.threadCpuUsage();

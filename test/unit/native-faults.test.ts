@@ -113,7 +113,7 @@ function orderLog(earlier: object[] = []): OrderLog & { forgotten: string[] } {
     held: () => Promise.resolve(true),
     placed: () => Promise.resolve(true),
     withdrawn: (reference) => Promise.resolve(void forgotten.push(reference)),
-    goesOn: () => false,
+    isHandedOver: () => false,
     forgotten,
   };
 }

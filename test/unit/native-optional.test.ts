@@ -68,7 +68,7 @@ function orderLog(): OrderLog & { placedOrders: string[] } {
       earlier = null;
       return Promise.resolve();
     },
-    goesOn: () => false,
+    isHandedOver: () => false,
   };
 }
 

@@ -36,6 +36,7 @@ describe('a bucket as the quota report shows it', () => {
       bucket: 'credits',
       limit: 800,
       used: 123.45,
+      reserved: 0.05,
       remaining: 676.5,
       usagePercent: 15.43,
     });

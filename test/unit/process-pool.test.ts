@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { getEventListeners } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,6 +32,27 @@ process.on('message', ({ id, task }) => {
 });`,
 );
 
+/** Dies in the middle of the first file that it is sent. */
+const reading = join(folder, 'reading.mjs');
+writeFileSync(
+  reading,
+  `import { createHash } from 'node:crypto';
+import { existsSync, readSync, writeFileSync } from 'node:fs';
+process.on('message', ({ id, task, size }) => {
+  const hash = createHash('sha256');
+  const piece = Buffer.alloc(65_536);
+  for (let left = size; left > 0; ) {
+    const read = readSync(4, piece, 0, Math.min(left, piece.length), null);
+    hash.update(piece.subarray(0, read));
+    left -= read;
+    if (left > size / 2 || existsSync(task.log)) continue;
+    writeFileSync(task.log, '');
+    process.kill(process.pid, 'SIGKILL');
+  }
+  process.send({ id, result: { sha256: hash.digest('hex'), inMessage: task.bytes } });
+});`,
+);
+
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('a task that comes while a rested process is ending goes to another one', async () => {
@@ -40,6 +62,20 @@ it('a task that comes while a rested process is ending goes to another one', asy
       expect(await pool.run({ round })).toEqual({ round });
       // Past the rest, within the ending.
       await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  } finally {
+    pool.close();
+  }
+});
+
+it('a long file is not copied into a message, and arrives whole also after a process died while reading it', async () => {
+  const pool = new ProcessPool({ entry: reading, size: 1, heapMb: 64, taskTimeoutMs: 10_000 });
+  try {
+    for (const fill of ['a weir', 'a lock']) {
+      const bytes = Buffer.alloc(8 * 1_048_576, fill);
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      const task = { log: join(folder, 'died'), bytes };
+      expect(await pool.run(task)).toEqual({ sha256, inMessage: null });
     }
   } finally {
     pool.close();

@@ -3,7 +3,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openSse, type SseOptions } from '../../src/http/sse.js';
-import { carry } from '../../rest-compat/shared/stream.js';
+import { sendEvents } from '../../rest-compat/shared/stream.js';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -51,7 +51,7 @@ const fail = (): string => 'data: {"error":"Generation failed","code":"server_er
 
 /** A stream that is kept for retries. */
 const recorded = (response: ServerResponse, events: AsyncIterable<string>, options: SseOptions) =>
-  carry({ response, events, format: String, ending: () => 'end', fail, outlivesReader: true, options });
+  sendEvents({ response, events, format: String, ending: () => 'end', fail, outlivesReader: true, options });
 
 describe('a stream of Server-Sent Events', () => {
   it('sends its head at once and a comment while it is quiet', async () => {
@@ -72,7 +72,7 @@ describe('a stream of Server-Sent Events', () => {
           fail,
           outlivesReader: false,
         };
-        void carry({ ...work, options: { stallTimeoutMs: 200 } }).then(resolve);
+        void sendEvents({ ...work, options: { stallTimeoutMs: 200 } }).then(resolve);
       }).then((socket) => socket.pause());
     });
     expect(await carried).toBe(false);
@@ -85,7 +85,7 @@ describe('a stream of Server-Sent Events', () => {
     let tell: (whole: boolean) => void = () => undefined;
     const carried = new Promise<boolean>((resolve) => (tell = resolve));
     const socket = await answering((response) => {
-      void carry({
+      void sendEvents({
         response,
         events: endless(state),
         format: String,
@@ -113,7 +113,7 @@ describe('a stream of Server-Sent Events', () => {
       [Symbol.asyncIterator]: () => silent,
     };
     const socket = await answering((response) => {
-      void carry({
+      void sendEvents({
         response,
         events: silent,
         format: String,
@@ -174,7 +174,7 @@ describe('a stream of Server-Sent Events', () => {
       throw new Error('inside');
     }
     const socket = await answering((response) => {
-      void carry({
+      void sendEvents({
         response,
         events: events(),
         format: String,

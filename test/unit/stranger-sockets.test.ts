@@ -11,7 +11,7 @@ function crowd(most: { ofAddress: number; ofAll: number }) {
     enter(name: string, address: string | null) {
       const socket = places.get(name) ?? {};
       places.set(name, socket);
-      sockets.enter(socket, { address, drop: () => void dropped.push(name) });
+      sockets.add(socket, { address, drop: () => void dropped.push(name) });
     },
     leave: (name: string) => sockets.leave(places.get(name) ?? {}),
   };

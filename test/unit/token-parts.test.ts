@@ -1,6 +1,6 @@
 import type { LanguageModelV4Usage } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
-import { tokenPartsIn, usageIn } from '../../src/providers/index.js';
+import { findTokenParts, findUsage } from '../../src/providers/index.js';
 import type { TokenParts } from '../../src/providers/convention/usage.js';
 import { usageOf } from '../../src/providers/native/v4-finish-and-usage.js';
 
@@ -71,9 +71,9 @@ describe('the parts of its tokens that an upstream tells', () => {
       parts(null, null, null),
     ],
   ])('%s', (_, usage, told) => {
-    expect(tokenPartsIn(usage)).toEqual(told);
+    expect(findTokenParts(usage)).toEqual(told);
     // The words of chat that the counts are given in keep them.
-    expect(tokenPartsIn(usageIn({ usage }) ?? usage)).toEqual(told);
+    expect(findTokenParts(findUsage({ usage }) ?? usage)).toEqual(told);
   });
 
   it("those of a provider's package, written ones too", () => {
@@ -81,7 +81,7 @@ describe('the parts of its tokens that an upstream tells', () => {
       inputTokens: { total: 10, noCache: 4, cacheRead: 4, cacheWrite: 2 },
       outputTokens: { total: 5, text: 2, reasoning: 3 },
     } as LanguageModelV4Usage;
-    expect(tokenPartsIn(usageOf(usage) ?? {})).toEqual(parts(4, 2, 3));
+    expect(findTokenParts(usageOf(usage) ?? {})).toEqual(parts(4, 2, 3));
     const bare = { inputTokens: { total: 10 }, outputTokens: { total: 5 } } as LanguageModelV4Usage;
     expect(usageOf(bare)).toEqual({ prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 });
   });
@@ -93,6 +93,6 @@ describe('the parts of its tokens that an upstream tells', () => {
       cache_creation_input_tokens: 2,
       output_tokens: 5,
     };
-    expect(usageIn({ usage })).toMatchObject({ prompt_tokens: 10, completion_tokens: 5 });
+    expect(findUsage({ usage })).toMatchObject({ prompt_tokens: 10, completion_tokens: 5 });
   });
 });

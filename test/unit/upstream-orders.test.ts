@@ -26,7 +26,7 @@ function bench(log: Partial<OrderLog> = {}) {
       held: () => Promise.resolve(true),
       placed: () => Promise.resolve(true),
       withdrawn: (reference: string) => Promise.resolve(void told.push(`forget ${reference}`)),
-      goesOn: () => false,
+      isHandedOver: () => false,
       ...log,
     },
   };
@@ -41,13 +41,13 @@ test('an order that nobody waits for is taken back and forgotten', async () => {
 });
 
 test('an order whose job goes on in another process is left alone there', async () => {
-  const { told, work } = bench({ goesOn: () => true });
+  const { told, work } = bench({ isHandedOver: () => true });
   expect(await faultOf(followOrder(work))).toBe('aborted');
   expect(told).toEqual(['order', 'ask o1']);
 });
 
 test('an order of a job that another worker took meanwhile is taken back', async () => {
-  const { told, work } = bench({ placed: () => Promise.resolve(false), goesOn: () => true });
+  const { told, work } = bench({ placed: () => Promise.resolve(false), isHandedOver: () => true });
   expect(await faultOf(followOrder(work))).toBe('aborted');
   expect(told).toEqual(['order', 'withdraw o1', 'forget o1']);
 });
@@ -59,11 +59,11 @@ test('nothing is ordered for a job whose claim came to nothing', async () => {
 });
 
 test('an earlier order is followed without another; one that the upstream does not know any more is placed anew', async () => {
-  const first = bench({ earlier: () => 'before', goesOn: () => true });
+  const first = bench({ earlier: () => 'before', isHandedOver: () => true });
   await faultOf(followOrder(first.work));
   expect(first.told).toEqual(['ask before']);
 
-  const second = bench({ earlier: () => 'before', goesOn: () => true });
+  const second = bench({ earlier: () => 'before', isHandedOver: () => true });
   const check = (reference: string) => {
     if (reference !== 'before') return second.work.check(reference);
     return Promise.reject(new UpstreamError('Upstream answered 404', { status: 404, retryable: false }));

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { chunk, completion, type FakeUpstream } from '../support/fake-upstream.js';
+import type { FakeUpstream } from '../support/fake-upstream.js';
 import type { TestServer } from '../support/server.js';
 import { startBothForms, type BothForms } from './both-forms.js';
 import { nativeMessage, nativeStream, textBlock, textOf } from './native-messages.js';
@@ -30,11 +30,6 @@ interface Dialect {
 }
 
 const messages = [{ role: 'user', content: 'x' }];
-const chat: Pick<Dialect, 'whole' | 'events'> = {
-  whole: (text, { prompt, completion: tokens }) =>
-    completion(text, { usage: { prompt_tokens: prompt, completion_tokens: tokens } }),
-  events: (texts) => texts.map((content) => chunk({ content })),
-};
 const native = {
   '/responses': {
     whole: (text, { prompt, completion: tokens }) =>
@@ -48,7 +43,6 @@ const native = {
   },
 } satisfies Record<string, Pick<Dialect, 'whole' | 'events'>>;
 
-const CHAT = { path: '/chat/completions', body: { messages, max_tokens: 100 }, end: '[DONE]' };
 const RESPONSES = {
   path: '/responses',
   body: { input: 'x', max_output_tokens: 100 },
@@ -56,11 +50,9 @@ const RESPONSES = {
 };
 const MESSAGES = { path: '/messages', body: { messages, max_tokens: 100 }, end: 'message_stop' };
 
+/** Of upstreams that speak the dialect; for all others the matrix has the promises (trust-matrix.test.ts). */
 const CASES: [string, string, Dialect][] = [
-  ['/chat/completions', 'acme/chat', { ...CHAT, ...chat }],
-  ['/responses', 'acme/chat', { ...RESPONSES, ...chat }],
   ['/responses', 'nat/chat', { ...RESPONSES, ...native['/responses'] }],
-  ['/messages', 'acme/chat', { ...MESSAGES, ...chat }],
   ['/messages', 'nat/chat', { ...MESSAGES, ...native['/messages'] }],
 ];
 

@@ -109,7 +109,7 @@ const SAMPLES: Record<string, Sample> = {
 };
 
 async function ledger(): Promise<Row[]> {
-  const query = `{ usageRecords(first: 100) { nodes { operation state model amounts { bucket amount } } } }`;
+  const query = `{ usageRecords(first: 100) { nodes { operation state model: modelId amounts { bucket amount } } } }`;
   const { data } = await server.graphql<{ usageRecords: { nodes: Row[] } }>(query, { key: org.key });
   return data!.usageRecords.nodes;
 }
@@ -134,14 +134,14 @@ describe('the same call at /v1 and at /api/v1', () => {
   );
 
   it.each(charged)('costs the same and leaves the same row: $path', async (row) => {
-    const { path, streamOperation, toldSchema } = row;
+    const { path, streamOperation, answerEventSchema } = row;
     const sample = SAMPLES[path];
     if (sample === undefined) throw new Error(`${path} needs a sample`);
     const { contract, rows = [], streaming = { stream: true } } = sample;
     const expected = contract === null ? rows : await rowsOf('/api/v1', contract.path, contract.body);
     expect(expected).toHaveLength(contract === null ? rows.length : 1);
     expect(await rowsOf('/v1', path, sample.body)).toEqual(expected);
-    if ((streamOperation ?? toldSchema) === undefined) return;
+    if ((streamOperation ?? answerEventSchema) === undefined) return;
     expect(await rowsOf('/v1', path, { ...sample.body, ...streaming })).toEqual(expected);
   });
 });

@@ -122,6 +122,28 @@ describe('an upstream that speaks the dialect', () => {
     expect(await client.responses.retrieve(first.response.id)).toMatchObject({ output_text: 'Hello!' });
   });
 
+  it.each([
+    ['there is none', ''],
+    ['it is null', '"sequence_number":null,'],
+  ])('has its events numbered where %s', async (_, number) => {
+    const unnumbered = nativeEvents(['One ', 'two ', '"three" ', 'four']).map((text) =>
+      text.replace(/"sequence_number":\d+,/, number),
+    );
+    upstream.queue({ chunks: unnumbered });
+    const events = await eventsOf(client.responses.create({ model: 'nat/chat', input: 'x', stream: true }));
+    expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, at) => at));
+    const deltas = events.filter(({ type }) => type === 'response.output_text.delta');
+    expect(deltas.map((one) => (one as { delta: string }).delta)).toEqual([
+      'One ',
+      'two ',
+      '"three" ',
+      'four',
+    ]);
+    const last = events.at(-1) as { response: OpenAI.Responses.Response };
+    const id = last.response.output[0]!.id;
+    for (const one of events) if ('item_id' in one) expect(one.item_id).toBe(id);
+  });
+
   it('gets the earlier turns as items, with what they carried', async () => {
     const thought = { type: 'reasoning', id: 'rs_up', summary: [], encrypted_content: 'maker-secret' };
     const said = nativeResponse('Hi');

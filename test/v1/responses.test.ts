@@ -254,14 +254,17 @@ describe('a stored response', () => {
     expect((await refusal(client.responses.retrieve(unstored.id))).status).toBe(404);
   });
 
-  it('is read with whatever clients ask for besides, but has no events unless it was made in the background', async () => {
+  it('is read with whatever clients ask for besides, and from any of its events on', async () => {
     const made = await client.responses.create({ model, input });
     const include = ['reasoning.encrypted_content' as const];
     expect((await client.responses.retrieve(made.id, { include })).id).toBe(made.id);
     const joined = await at(server, '/v1')('GET', `/responses/${made.id}?stream=true&starting_after=1`, {
       headers: { authorization: `Bearer ${key}` },
     });
-    expect(joined).toMatchObject({ status: 400, body: { error: { param: 'id' } } });
+    expect(joined.status).toBe(200);
+    const numbers = [...String(joined.body).matchAll(/"sequence_number":(\d+)/g)].map(([, n]) => Number(n));
+    expect(numbers).toEqual(numbers.map((_, nth) => nth + 2));
+    expect(String(joined.body)).toContain('event: response.completed');
   });
 
   it('counts as storage until it is deleted', async () => {

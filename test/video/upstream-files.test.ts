@@ -84,12 +84,13 @@ test.each(MODELS)(
   },
 );
 
-test('a file that stays away, or is refused, is no fault of the caller’s: the fallback is asked', async () => {
-  for (const status of [503, 404, 400]) {
+test.each([503, 404, 400])(
+  'a file that stays away or is refused (%d) is no fault of the caller’s: the fallback is asked',
+  async (status) => {
+    upstream.requests.length = 0;
     answers = Array.from({ length: 5 }, () => ({ status }));
     const made = await post({ model: 'replicate/own' });
     expect([made.status, made.body.model]).toEqual([200, 'sandbox/video-basic']);
     expect(ordered('/acme/film/predictions')).toBe(1);
-    upstream.requests.length = 0;
-  }
-});
+  },
+);

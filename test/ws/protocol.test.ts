@@ -158,6 +158,7 @@ describe('operations', () => {
 
   test.each([
     ['a syntax error', '{ quota {'],
+    // not in the schema: the answer to an invalid document
     ['an unknown field', '{ nonsense }'],
     ['a document that is too deep', `{ ${'jobs { nodes { '.repeat(12)} id ${'} }'.repeat(12)} }`],
     ['more than 1,000 tokens', `{ ${'__typename '.repeat(1100)} }`],
@@ -189,6 +190,7 @@ describe('operations', () => {
     ['100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000)],
   ])('variables with %s end their operation with a 400, and the connection goes on', async (_what, value) => {
     const ws = await ready();
+    // not in the schema: the variable is only there to be parsed
     const query = 'query ($v: JSON) { penstockVersion { api } }';
     ws.send(`{"id":"1","type":"subscribe","payload":{"query":"${query}","variables":{"v":${value}}}}`);
     expect(await ws.next('error')).toMatchObject({
@@ -251,7 +253,7 @@ describe('operations', () => {
   test('a chat comes token by token', async () => {
     const ws = await ready();
     const content = JSON.stringify('Hello @sandbox{"tokens":5}');
-    const input = `{ messages: [{ role: "user", content: ${content} }] }`;
+    const input = `{ messages: [{ role: user, content: ${content} }] }`;
     ws.send(
       subscribe(
         '1',

@@ -42,6 +42,7 @@ async function subscribe(
   {
     orgId = 'org_a',
     scopes = ['usage'],
+    // not in the schema: this file's own schema has it
     query = 'subscription { ticks }',
   }: { orgId?: string; scopes?: Scope[]; query?: string },
 ): Promise<string[]> {
@@ -52,7 +53,12 @@ async function subscribe(
     shared,
     call: { principal, signal: new AbortController().signal } as CallContext,
     request: { query },
-    holding: { grow: () => undefined, read: () => 0, keep: () => undefined, release: () => undefined },
+    byteReservation: {
+      grow: () => undefined,
+      read: () => 0,
+      keep: () => undefined,
+      release: () => undefined,
+    },
     sink: {
       next: (result) => void results.push(result.toString()),
       error: (errors) => void results.push(JSON.stringify(errors)),
@@ -75,6 +81,7 @@ test('a shared event is executed once for each document and authorisation scope,
   expect(executions()).toBe(4);
   await subscribe(engine, shared, { scopes: ['usage', 'chat'] });
   expect(executions()).toBe(6);
+  // not in the schema: this file's own schema has it
   await subscribe(engine, shared, { query: 'subscription { again: ticks }' });
   expect(executions()).toBe(8);
 });

@@ -13,7 +13,8 @@ CREATE TABLE api_keys (
   last_used_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT now(),
   session_id text,
-  -- The address of the person who made the key, copied so that it outlives the person; null: made by the command line.
+  -- The address of the person who made the key, copied so that it outlives the person; null: created by the command
+  -- line.
   made_by text,
   -- The models that the key may call: ids and `provider/*`; null: all models. The key's own rate limit, at most the
   -- plan's; null: the plan's limit.

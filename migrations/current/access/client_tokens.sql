@@ -1,7 +1,7 @@
--- Client tokens (beyond 14.1): credentials of a browser that last an hour at most. A token acts as the key that made
--- it, `maker_id` (an API key, or the hidden key of a session), and ends with it; what it has of its own only narrows
--- that. The table stores the hash of a token's text. Tokens that ended a day ago are deleted when their organisation
--- makes another.
+-- Client tokens (beyond 14.1): credentials of a browser that last at most an hour. A token acts as the key that created
+-- it, `maker_id` (an API key, or the hidden key of a session), and ends with it; its own columns only limit the key's
+-- rights. The table stores the hash of a token's text. Tokens that ended a day ago are deleted when their organisation
+-- creates another.
 CREATE TABLE client_tokens (
   id text COLLATE "C" PRIMARY KEY,
   org_id text NOT NULL REFERENCES organizations ON DELETE CASCADE,
@@ -12,10 +12,10 @@ CREATE TABLE client_tokens (
   created_at timestamptz NOT NULL DEFAULT now(),
   end_user text CHECK (length(end_user) BETWEEN 1 AND 256),
   tags text[] NOT NULL DEFAULT '{}',
-  -- A window of its own inside its maker's; null: its maker's alone.
+  -- Its own rate window, inside its maker's window; null: only its maker's window applies.
   rate_rpm int CHECK (rate_rpm > 0),
   rate_burst int CHECK (rate_burst > 0),
-  -- The one object that it reaches; null: all that its scopes reach.
+  -- The only object that it can use; null: all objects that its scopes allow.
   bound_kind text CHECK (bound_kind IN ('job', 'run', 'response', 'agent')),
   bound_id text,
   CHECK ((rate_rpm IS NULL) = (rate_burst IS NULL)),

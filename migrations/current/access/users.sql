@@ -1,4 +1,4 @@
--- People, and one service user for each organisation: keys that the command line makes act as that user. A person
+-- People, and one service user for each organisation: keys that the command line creates act as that user. A person
 -- belongs to no organisation; a tenant sees the people who are its members.
 CREATE TABLE users (
   id text PRIMARY KEY,

@@ -1,4 +1,5 @@
--- The events that a run's stream replays. Each event has the run's totals at the time of the event.
+-- The events that a run's stream replays. Each event has the run's totals at the time of the event, and the transaction
+-- that wrote it, for readers of a whole organisation.
 CREATE TABLE agent_run_events (
   run_id text NOT NULL REFERENCES agent_runs (id) ON DELETE CASCADE,
   org_id text NOT NULL,
@@ -10,8 +11,10 @@ CREATE TABLE agent_run_events (
   tokens_used bigint NOT NULL,
   credits_used bigint NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  xact xid8 NOT NULL DEFAULT pg_current_xact_id(),
   PRIMARY KEY (run_id, sequence)
 );
+CREATE INDEX agent_run_events_by_xact ON agent_run_events (org_id, xact);
 
 ALTER TABLE agent_run_events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE agent_run_events FORCE ROW LEVEL SECURITY;

@@ -1,12 +1,13 @@
 -- Runs (contract 2.12). A running run without a worker waits to be claimed. `agent`: a copy of the agent, reduced to
 -- what the plan allows. `state`: where the next worker continues. `end_user`: the person whose memories the run uses.
--- `attribution`: the end user and tags that the run and its agent's calls are counted for. `credits_used`: in
--- hundredths.
+-- `attribution`: the end user and tags to which the run and its agent's calls are attributed. `token_id`: the client
+-- token that started the run, whose cap counts the run's calls. `credits_used`: in hundredths.
 CREATE TABLE agent_runs (
   id text PRIMARY KEY,
   org_id text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
   user_id text NOT NULL,
   key_id text NOT NULL,
+  token_id text,
   agent_id text NOT NULL,
   agent_org_id text,
   agent jsonb NOT NULL,
@@ -40,6 +41,7 @@ CREATE TABLE agent_runs (
 CREATE INDEX agent_runs_list ON agent_runs (org_id, agent_id, id);
 CREATE INDEX agent_runs_session ON agent_runs (org_id, agent_id, session_id, id);
 CREATE INDEX agent_runs_open ON agent_runs (id) WHERE status = 'running';
+CREATE INDEX agent_runs_token ON agent_runs (token_id) WHERE status = 'running' AND token_id IS NOT NULL;
 -- Indexes of waiting and of claimed runs by organisation. A claim reads one entry for each organisation, however many
 -- runs wait.
 CREATE INDEX agent_runs_queue ON agent_runs (org_id, id) WHERE status = 'running' AND worker_id IS NULL;

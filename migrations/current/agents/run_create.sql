@@ -4,9 +4,9 @@ CREATE OR REPLACE FUNCTION penstock_run_create(p jsonb) RETURNS agent_runs LANGU
 DECLARE
   r agent_runs;
 BEGIN
-  INSERT INTO agent_runs (id, org_id, user_id, key_id, agent_id, agent_org_id, agent, session_id, end_user, attribution, input, attachments, history,
+  INSERT INTO agent_runs (id, org_id, user_id, key_id, token_id, agent_id, agent_org_id, agent, session_id, end_user, attribution, input, attachments, history,
       operation_id, request_id, client, plan_code, sequence)
-    VALUES (p ->> 'id', p ->> 'orgId', p ->> 'userId', p ->> 'keyId', p ->> 'agentId', p ->> 'agentOrgId', p -> 'agent',
+    VALUES (p ->> 'id', p ->> 'orgId', p ->> 'userId', p ->> 'keyId', p ->> 'tokenId', p ->> 'agentId', p ->> 'agentOrgId', p -> 'agent',
       p ->> 'sessionId', p ->> 'endUser', p -> 'attribution', p ->> 'input', p -> 'attachments', p -> 'history', p ->> 'operationId', p ->> 'requestId',
       p -> 'client', p ->> 'planCode', 1)
     RETURNING * INTO r;

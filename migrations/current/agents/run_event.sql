@@ -12,7 +12,7 @@ BEGIN
   PERFORM penstock_emit('agents', r.id, penstock_event(kind, r.org_id,
       p_data || jsonb_build_object('agent_id', r.agent_id, 'run_id', r.id, 'status', r.status))
     || jsonb_build_object('sequence', r.sequence));
-  PERFORM pg_notify('penstock_run_event', r.id || ':' || r.sequence);
+  PERFORM pg_notify('penstock_run_event', concat_ws(':', r.id, r.sequence, r.org_id));
 END $$;
 
 -- Writes the webhook event of a transition.

@@ -1,5 +1,6 @@
--- running → completed, failed or cancelled (`p_code`: of the error that the record tells). The caller has locked the row. The base price is charged if the run has a
--- step, otherwise it is released. A failure after the first step is stored as a step of type `error`.
+-- running → completed, failed or cancelled (`p_code`: the code of the error in the record). The caller has locked the
+-- row. The base price is charged if the run has a step, otherwise it is released. A failure after the first step is
+-- stored as a step of type `error`.
 CREATE OR REPLACE FUNCTION penstock_run_finish(r agent_runs, p_status text, p_text text, p_code text DEFAULT 'server_error')
 RETURNS agent_runs LANGUAGE plpgsql AS $$
 DECLARE

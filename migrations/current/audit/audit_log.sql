@@ -1,6 +1,6 @@
--- Who changed what of an organisation's administration, when and from where. Append only: no role may update or delete a
--- row. `org_id` is null for what operators change of the installation itself. `before` and `after` have the fields that
--- differ, and never a secret.
+-- The audit log: changes of an organisation's administration, with author, time and address. Append only: no role may
+-- update or delete a row. `org_id` is null for operators' changes of the installation itself. `before` and `after` have
+-- the fields that differ, and never a secret.
 CREATE TABLE audit_log (
   id text PRIMARY KEY,
   org_id text REFERENCES organizations (id),

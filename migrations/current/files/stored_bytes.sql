@@ -1,6 +1,6 @@
--- How much each organisation has stored. Part 0 counts its files, parts 1 to 8 its stored answers, parts 9 to 16 its
--- responses; several rows, so that calls that end together do not wait for one another. Triggers maintain the rows, so
--- every deletion is counted, whoever makes it. All code locks the rows in the order of the primary key.
+-- The number of bytes that each organisation has stored. Part 0 counts its files, parts 1 to 8 its stored answers,
+-- parts 9 to 16 its responses; there are several rows, so that calls that end together do not wait for one another.
+-- Triggers maintain the rows, so every deletion is counted. All code locks the rows in the order of the primary key.
 CREATE TABLE stored_bytes (
   org_id text NOT NULL,
   part smallint NOT NULL,

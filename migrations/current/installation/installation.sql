@@ -3,15 +3,15 @@ CREATE TABLE installation (
   only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
   id text NOT NULL,
   signing_secret text,
-  -- True for ever once a process with Kafka has started here. Processes without Kafka then write every event, for those
-  -- with it.
+  -- True after the first process with Kafka has started, and never false again. Processes without Kafka then write
+  -- every event, for the processes with Kafka.
   kafka boolean NOT NULL DEFAULT false,
   -- The codes of the plans that include webhooks, from PLANS_FILE; null until the first process has started.
   webhook_plans text[],
   created_at timestamptz NOT NULL DEFAULT now(),
   -- PUBLIC_URL of the servers, so that the command line can print links without the servers' environment.
   public_url text,
-  -- Operations whose ids are smaller were dropped from the ledger with their months (penstock_ledger_drop).
+  -- Operations with smaller ids were dropped from the ledger together with their months (penstock_ledger_drop).
   ledger_dropped_before text COLLATE "C"
 );
 

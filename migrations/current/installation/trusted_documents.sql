@@ -1,5 +1,5 @@
 -- Trusted documents of the installation (beyond 14.8), by the names that clients send: the id of a manifest, and the
--- SHA-256 of the text. What a name means never changes.
+-- SHA-256 of the text. The document of a name never changes.
 CREATE TABLE trusted_documents (
   name text COLLATE "C" PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 255),
   body text NOT NULL,

@@ -18,9 +18,9 @@ DECLARE
 BEGIN
   SELECT array_agg(q.id), array_agg(q.item), array_agg(penstock_ending(q.operation_id,
       ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(q.item -> 'amounts') WITH ORDINALITY a (value, nth) ORDER BY a.nth),
-      q.item -> 'outcome'))
+      penstock_outcome_sum(q.item -> 'outcome', q.spent)))
     INTO ids, items, endings FROM (
-      SELECT j.id, j.operation_id, i.value AS item
+      SELECT j.id, j.operation_id, j.spent, i.value AS item
       FROM jsonb_array_elements(p_items) i JOIN jobs j ON j.id = i.value ->> 'id' AND j.fence = (i.value ->> 'fence')::int
       WHERE j.worker_id = p_worker ORDER BY j.id FOR UPDATE OF j) q;
   IF ids IS NULL THEN
@@ -29,7 +29,7 @@ BEGIN
   settled := penstock_settle_many(endings);
   IF settled -> 'items' @> '[[2, -1]]' THEN
     -- A crash of PostgreSQL can lose a reservation that was committed without a flush. The job is charged nevertheless.
-    PERFORM penstock_ledger_restore(j.operation_id, jsonb_build_object('org', j.org_id, 'key', j.key_id, 'user', j.user_id, 'kind', j.tool,
+    PERFORM penstock_ledger_restore(j.operation_id, COALESCE(j.counted_for, '{}') || jsonb_build_object('org', j.org_id, 'key', j.key_id, 'user', j.user_id, 'kind', j.tool,
         'model', j.model, 'request', j.request_id, 'job', j.id, 'version', b.org_version, 'allowance', to_jsonb(b.allowance)))
       FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id JOIN balances b ON b.org_id = j.org_id AND NOT b.superseded
       WHERE NOT EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = j.operation_id);
@@ -60,7 +60,7 @@ BEGIN
         (array_position(penstock_bucket_names(), u.item ->> 'unitType') - 1)::text])::bigint) / 100.0),
       'unitType', u.item ->> 'unitType'))
     FROM unnest(ids, items) u (id, item) JOIN jobs j ON j.id = u.id;
-  PERFORM pg_notify('penstock_job_event', j.id || ':' || j.sequence) FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id;
+  PERFORM pg_notify('penstock_job_event', concat_ws(':', j.id, j.sequence, j.org_id)) FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id;
   PERFORM pg_notify('penstock_outbox', '');
   RETURN QUERY SELECT u.id FROM unnest(ids) u (id);
 END $$;

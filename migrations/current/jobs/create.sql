@@ -20,10 +20,11 @@ BEGIN
       CONTINUE;
     END IF;
     INSERT INTO jobs (id, org_id, user_id, key_id, tool, input_params, estimated_credits, model, model_tier, multiplier,
-        operation_id, request_id, client)
+        operation_id, request_id, client, counted_for, live)
       VALUES (item ->> 'id', item ->> 'orgId', item ->> 'userId', item ->> 'keyId', item ->> 'tool', item -> 'inputParams',
         (item ->> 'estimatedCredits')::double precision, item ->> 'model', item ->> 'modelTier', (item ->> 'multiplier')::int,
-        item ->> 'operationId', item ->> 'requestId', item -> 'client')
+        item ->> 'operationId', item ->> 'requestId', item -> 'client',
+        NULLIF(item -> 'countedFor', 'null'), NULLIF(item -> 'live', 'null'))
       RETURNING * INTO j;
     PERFORM penstock_attach(j.operation_id, j.id);
     IF item ->> 'idempotencyKey' IS NOT NULL THEN

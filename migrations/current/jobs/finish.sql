@@ -1,16 +1,24 @@
--- pending or processing → failed or cancelled. The caller has locked the row. The reservation is released. `p_outcome` is
--- what the operation's record says of its end.
+-- pending or processing → failed or cancelled. The caller has locked the row. The reservation is released; but a job
+-- that is cancelled after its caller got parts of it is charged the reserved amount, because the complete result was
+-- ordered at the upstream. `p_outcome` is the outcome for the operation's record.
 CREATE OR REPLACE FUNCTION penstock_job_finish(j jobs, p_status text, p_message text, p_code text, p_outcome jsonb DEFAULT NULL)
 RETURNS jobs LANGUAGE plpgsql AS $$
 DECLARE
   done jobs;
+  outcome jsonb := COALESCE(p_outcome, jsonb_build_object('status', p_status,
+    'errorCode', CASE p_status WHEN 'failed' THEN COALESCE(p_code, 'server_error') END, 'costNano', '0'));
 BEGIN
   UPDATE jobs SET status = p_status, sequence = sequence + 1, completed_at = clock_timestamp(), worker_id = NULL,
       lease_until = NULL, deadline = NULL,
       error_message = CASE WHEN p_status = 'failed' THEN p_message END, error_code = p_code
     WHERE id = j.id RETURNING * INTO done;
-  PERFORM penstock_release(done.operation_id, COALESCE(p_outcome, jsonb_build_object('status', p_status,
-    'errorCode', CASE p_status WHEN 'failed' THEN COALESCE(p_code, 'server_error') END, 'costNano', '0')));
+  outcome := penstock_outcome_sum(outcome, done.spent);
+  IF p_status = 'cancelled' AND j.live IS NOT NULL AND EXISTS (SELECT FROM job_parts p WHERE p.job_id = j.id) THEN
+    PERFORM penstock_settle(done.operation_id,
+      (SELECT l.reserved FROM usage_ledger l WHERE l.operation_id = done.operation_id), outcome);
+  ELSE
+    PERFORM penstock_release(done.operation_id, outcome);
+  END IF;
   PERFORM penstock_job_event(done);
   PERFORM penstock_generation_event(done, 'generation.failed', jsonb_build_object('errorMessage', p_message));
   RETURN done;

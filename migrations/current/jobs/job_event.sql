@@ -1,7 +1,7 @@
--- What every transition of a job writes besides its row, in the same transaction: the history, the Kafka messages and
--- the notifications.
+-- The writes of every transition of a job in addition to its row, in the same transaction: the history, the Kafka
+-- messages and the notifications.
 
--- The job as its messages contain it.
+-- The job in the form of its messages.
 CREATE OR REPLACE FUNCTION penstock_job_view(j jobs) RETURNS jsonb LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object(
     'id', j.id, 'orgId', j.org_id, 'userId', j.user_id, 'tool', j.tool, 'status', j.status, 'progress', j.progress,
@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION penstock_job_announce(j jobs, p_type text) RETURNS vo
 BEGIN
   PERFORM penstock_emit('jobs', j.id,
     penstock_event(p_type, j.org_id, penstock_job_view(j)) || jsonb_build_object('sequence', j.sequence));
-  PERFORM pg_notify('penstock_job_event', j.id || ':' || j.sequence);
+  PERFORM pg_notify('penstock_job_event', concat_ws(':', j.id, j.sequence, j.org_id));
 END $$;
 
 -- Writes the event of a change of status.

@@ -33,6 +33,12 @@ CREATE TABLE jobs (
   deadline timestamptz,
   -- Orders at upstreams (see orders.sql).
   orders jsonb,
+  -- The cost of attempts that did not end the job (see spent.sql).
+  spent jsonb,
+  -- The attribution of the operation, needed if the database loses the operation (penstock_ledger_restore).
+  counted_for jsonb,
+  -- The parts that its caller reads before it completes (see job_parts.sql): {partials, logprobs}. Null: none.
+  live jsonb,
   CHECK ((status = 'processing') = (worker_id IS NOT NULL AND lease_until IS NOT NULL)),
   CHECK ((status IN ('completed', 'failed', 'cancelled')) = (completed_at IS NOT NULL)),
   CHECK (status <> 'completed' OR (progress = 100 AND output_data IS NOT NULL AND actual_credits IS NOT NULL)),

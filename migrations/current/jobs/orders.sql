@@ -1,4 +1,4 @@
--- Stores what was ordered at an upstream for a job: `{engine: reference}`. Orders belong to the job, not to an attempt,
+-- Stores orders of a job at upstreams: `{engine: reference}`. Orders belong to the job, not to an attempt,
 -- so the next attempt finds them. Only the attempt that holds the job can add one.
 CREATE OR REPLACE FUNCTION penstock_job_order(p_worker text, p_id text, p_fence int, p_engine text, p_reference text)
 RETURNS boolean LANGUAGE sql AS $$

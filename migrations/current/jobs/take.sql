@@ -129,7 +129,7 @@ BEGIN
   INSERT INTO outbox (topic, key, event)
     SELECT 'events', j.org_id, penstock_message(head, now_iso, 'generation.started', j.org_id,
       jsonb_build_object('jobId', j.id, 'tool', j.tool, 'model', j.model)) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid AND j.fence = 1;
-  PERFORM pg_notify('penstock_job_event', j.id || ':' || j.sequence) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid;
+  PERFORM pg_notify('penstock_job_event', concat_ws(':', j.id, j.sequence, j.org_id)) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid;
   PERFORM pg_notify('penstock_outbox', '');
   turn := nextval('job_turn') * 1000000;
   -- Last, and in a fixed order, so that two workers cannot deadlock on these rows.

@@ -1,12 +1,13 @@
--- Admission of a batch of requests, in order (decisions 1 and 4). For each: is the key valid and the caller's copy of
--- the organisation current; are both windows free, then both slots are taken; does the whole price fit, then it is
--- reserved with its ledger row, and so in each budget that concerns it. Each row is written once for the whole batch.
+-- Admission of a batch of requests, in order (decisions 1 and 4). For each request: checks that the key is valid and
+-- that the caller's copy of the organisation is current; takes the slots of its windows if all are free; reserves the
+-- whole price if it fits, with its ledger row, and in each budget that counts it. Each row is written once for the
+-- whole batch.
 --
--- Nearly always everything fits, and then no request needs to be looked at by itself: sums are checked and written.
--- Where anything does not, what was written is undone and penstock_admit_each goes through the requests.
+-- Nearly always everything fits, and then only sums are checked and written, not single requests. If anything does not
+-- fit, all writes are undone, and penstock_admit_each checks the requests one by one.
 --
--- Answers {"w": [[slots left, gains a slot at, now], …]} by window where all were admitted, else what
--- penstock_admit_each answers.
+-- Returns {"w": [[slots left, gains a slot at, now], …]} by window if all were admitted, else the result of
+-- penstock_admit_each.
 CREATE OR REPLACE FUNCTION penstock_admit(
   p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[],
   p_counters admission_counter[], p_profiles admission_profile[], p_requests admission_request[]
@@ -18,14 +19,14 @@ DECLARE
   began timestamptz;
   f admission_profile;
   counter_ids bigint[];
-  -- By profile: its counters' ids as an array, as text. Empty where the batch has none.
+  -- By profile: its counters' ids as an array, as text. Empty if the batch has none.
   profile_counters text[] := '{}';
   c admission_caller;
   w admission_window;
   o admission_org;
   r record;
 BEGIN
-  -- An assignment, because PERFORM would be a statement of its own.
+  -- An assignment, because PERFORM would be an additional statement.
   answer := left(set_config('synchronous_commit', 'off', true), 0);
   BEGIN
     FOREACH c IN ARRAY p_callers LOOP
@@ -43,9 +44,9 @@ BEGIN
       answer := answer || CASE WHEN answer = '' THEN '[' ELSE ',[' END || r.slots || ',' || r.gains_at || ',' || r.now_us || ']';
     END LOOP;
     FOREACH o IN ARRAY p_orgs LOOP
-      -- One guarded update: adds what the batch wants if all of it fits, and else changes nothing.
+      -- One guarded update: adds the batch's amounts if all of them fit, else changes nothing.
       IF 0 = ALL (o.wanted[3:]) THEN
-        -- Chat and embeddings: credits and their token view alone.
+        -- Chat and embeddings: only credits and their token view.
         UPDATE balances b SET reserved[1] = b.reserved[1] + o.wanted[1], reserved[2] = b.reserved[2] + o.wanted[2]
           WHERE b.org_id = o.id AND NOT b.superseded AND b.period_end > clock_timestamp()
             AND b.org_version <= o.version AND b.allowance = o.allowance

@@ -1,15 +1,16 @@
--- Goes through the requests of a batch in order. Answers columns by request: c 0 admitted, 1 invalid key, 2 expired
--- key, 3 stale copy, 4 window full, 5 bucket exhausted, 6 the operation exists (its amounts stand in d), 7 budget
--- exceeded (in o: the number of its counter, and what is left of it as text); x, y, z slots
--- left of the three windows; g credits reserved; e tokens covered; b the exhausted bucket, m what is left of it; and by
--- window: t when it gains a slot, n the time then (microseconds).
+-- Checks the requests of a batch one by one, in order. Returns columns by request: c 0 admitted, 1 invalid key, 2
+-- expired key, 3 stale copy, 4 window full, 5 bucket exhausted, 6 the operation exists (d has its amounts), 7 budget
+-- exceeded (o has the number of its counter, and its remaining amount as text); x, y, z slots left of the three
+-- windows; g credits reserved; e tokens covered; b the exhausted bucket, m its remaining amount; and by window: t when
+-- it gains a slot, n the current time (microseconds).
 CREATE OR REPLACE FUNCTION penstock_admit_each(
   p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[],
   p_counters admission_counter[], p_profiles admission_profile[], p_requests admission_request[]
 ) RETURNS json LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  -- A caller's clock may see the end of a subscription on the other side than the database's: near it either is taken.
+  -- The caller's clock and the database's clock may disagree on whether a subscription has ended. Near the end, both
+  -- answers are accepted.
   clock_skew_seconds CONSTANT int := 5;
   width CONSTANT int := cardinality(penstock_bucket_names());
   size CONSTANT int := cardinality(p_requests);
@@ -40,8 +41,8 @@ DECLARE
   short_left bigint[] := given_credits;
   known jsonb := '{}';
   moment CONSTANT timestamptz := clock_timestamp();
-  -- By counter: its id (null where it is not made yet), what is left (null where nothing is refused), what the batch reserves
-  -- (null: nothing).
+  -- By counter: its id (null if it does not exist yet), the remaining amount (null if its budget refuses nothing), the
+  -- amount that the batch reserves (null: nothing).
   counter_ids bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_counters)]);
   rooms bigint[] := counter_ids;
   taken bigint[] := counter_ids;

@@ -1,5 +1,5 @@
--- `credits.low` and `credits.depleted`, each once for a period and bucket, for buckets with an allowance. They follow
--- `used`, not what is reserved. Answers the row with its flags set; the caller writes it.
+-- `credits.low` and `credits.depleted`, each once for a period and bucket, for buckets with an allowance. They depend
+-- on `used`, not on reserved amounts. Returns the row with its flags set; the caller writes it.
 CREATE OR REPLACE FUNCTION penstock_balance_events(b balances) RETURNS balances LANGUAGE plpgsql AS $$
 DECLARE
   names CONSTANT text[] := penstock_bucket_names();

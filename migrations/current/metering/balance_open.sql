@@ -1,9 +1,9 @@
--- The organisation's current row, locked; made at the first use of a period, with the unspent top-ups of the one
--- before. An allowance that differs (another plan, another PLANS_FILE) is adopted unless the row knows a newer version
--- of the organisation; what the old allowance covered is remembered.
+-- Returns the organisation's current row, locked. The first use of a period creates the row, with the unspent top-ups
+-- of the period before. A different allowance (another plan, another PLANS_FILE) is adopted unless the row has a newer
+-- version of the organisation; the amount that the old allowance covered is stored.
 --
--- Never locks the organisation: who changes a plan holds that lock and waits for the balance, so nobody may wait the
--- other way round.
+-- Never locks the organisation: a change of plan holds that lock and waits for the balance, so waiting in the other
+-- order would deadlock.
 CREATE OR REPLACE FUNCTION penstock_balance_open(p_org_id text, p_version bigint, p_allowance bigint[])
 RETURNS balances LANGUAGE plpgsql AS $$
 DECLARE
@@ -27,8 +27,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Makes the next period's row after `b` (locked, or null where there is none yet). A lost race is no fault: the caller
--- looks again.
+-- Creates the next period's row after `b` (locked, or null if there is none yet). A lost race is no error: the caller
+-- reads again.
 CREATE OR REPLACE FUNCTION penstock_balance_next(b balances, p_org_id text, p_version bigint, p_allowance bigint[])
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -47,9 +47,10 @@ BEGIN
   END IF;
 END $$;
 
--- For the transaction that changes a plan, after it wrote the organisation. The anchor kept: the current period goes on
--- with the new allowance and its `used`. The anchor moved (from Free, after an ended subscription): the current period
--- ends where the new one begins; reservations made in it are still settled in it, and unspent top-ups go over.
+-- For the transaction that changes a plan, after it wrote the organisation. If the anchor stays, the current period
+-- continues with the new allowance and its `used`. If the anchor moves (from Free, or after an ended subscription), the
+-- current period ends when the new one begins; its reservations are still settled in it, and unspent top-ups move to
+-- the new period.
 CREATE OR REPLACE FUNCTION penstock_plan_changed(p_org_id text, p_allowance bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   o record;

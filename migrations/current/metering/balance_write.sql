@@ -1,6 +1,6 @@
--- Writes a row whose used, reserved, allowance or top-ups were changed, with its events, and forgets what is no longer
--- covered. An earlier period's row also hands on the change of what it leaves over, period by period, so that top-ups
--- stay exact when a reservation ends late.
+-- Writes a row whose used, reserved, allowance or top-ups were changed, with its events, and reduces the covered
+-- amount. If an earlier period's row changes, its unspent top-ups change too; the difference is added to each later
+-- period, so that top-ups stay exact when a reservation ends late.
 CREATE OR REPLACE FUNCTION penstock_balance_write(b balances) RETURNS balances LANGUAGE plpgsql AS $$
 DECLARE
   newer balances;
@@ -34,14 +34,15 @@ BEGIN
   RETURN b;
 END $$;
 
--- A row's figures as RawBalance of src/metering/amounts.ts reads them: vectors of hundredths by bucket.
+-- A row's amounts in the form of RawBalance in src/metering/amounts.ts: vectors of hundredths by bucket.
 CREATE OR REPLACE FUNCTION penstock_balance_json(b balances) RETURNS json LANGUAGE sql STABLE AS $$
   SELECT json_build_object('allowance', b.allowance, 'topupStart', b.topup_start, 'topupAdded', b.topup_added, 'used', b.used,
     'reserved', b.reserved)
 $$;
 
--- The amounts that a caller is shown after a change: the current period's, whichever period the operation belonged to.
--- Where the period has ended and nobody has begun the next one yet, that one is shown as its first caller will find it.
+-- The amounts that a caller sees after a change: the amounts of the current period, even if the operation belongs to
+-- another one. If the period has ended and the next one has no row yet, the next one is shown as its first call will
+-- create it.
 CREATE OR REPLACE FUNCTION penstock_balance_show(b balances) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   IF b.superseded THEN
@@ -56,9 +57,9 @@ BEGIN
   RETURN penstock_balance_json(b);
 END $$;
 
--- Writes a balance after a group of settlements and answers what callers are shown. Nearly always that is one plain
--- update. With an event to fire, a period that is over, or something that a larger plan covered, it takes the long way.
--- `p_ends` of them were given the next numbers.
+-- Writes a balance after a group of settlements, and returns the amounts for the callers. Nearly always this is one
+-- plain update. An event to send, an ended period, or an amount that a larger plan covered needs the slower
+-- penstock_balance_write. `p_ends` of the settlements got the next numbers.
 CREATE OR REPLACE FUNCTION penstock_balance_close(b balances, p_used bigint[], p_reserved bigint[], p_fires boolean, p_ends int)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,11 +1,11 @@
 -- One row for each organisation and period. Exactly one row of an organisation is not superseded: the newest. A
 -- period's limit is allowance + topup_start (units unspent when it began) + topup_added. `chat_tokens` has no limit of
--- its own: the view of credits × 1000 is computed where it is shown. The low fill factor keeps the updates of a hot row
+-- its own: it is computed as credits × 1000 when it is shown. The low fill factor keeps the updates of a hot row
 -- on its page.
 --
 -- Arrays hold one element for each bucket, in the order of penstock_bucket_names(), in hundredths of its unit; an
--- allowance of -1 is unlimited. Ids compare by their bytes (collation "C"), whatever the database's locale: that is the
--- order in which rows are locked, and it is cheap.
+-- allowance of -1 is unlimited. Ids are compared by their bytes (collation "C"), in every locale: rows are locked in
+-- this order, and the comparison is cheap.
 CREATE TABLE balances (
   org_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
   period_start timestamptz NOT NULL,
@@ -16,13 +16,15 @@ CREATE TABLE balances (
   allowance bigint[] NOT NULL,
   topup_start bigint[] NOT NULL DEFAULT penstock_zeros(),
   topup_added bigint[] NOT NULL DEFAULT penstock_zeros(),
-  -- Of `used` and `reserved`, what larger allowances of the same period had covered before the plan (or PLANS_FILE) changed.
+  -- The part of `used` and `reserved` that larger allowances of the same period covered before the plan (or PLANS_FILE)
+  -- changed.
   covered bigint[] NOT NULL DEFAULT penstock_zeros(),
   used bigint[] NOT NULL DEFAULT penstock_zeros(),
   reserved bigint[] NOT NULL DEFAULT penstock_zeros(),
   low_fired boolean[] NOT NULL DEFAULT penstock_no_flags(),
   depleted_fired boolean[] NOT NULL DEFAULT penstock_no_flags(),
-  -- The last number that a ledger row of the organisation was given. The newest row counts; it takes the number of the one before over.
+  -- The last number of a ledger row of the organisation. Only the newest row counts; it begins with the number of the
+  -- row before.
   sequence bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (org_id, period_start)
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);

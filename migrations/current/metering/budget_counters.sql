@@ -1,10 +1,11 @@
--- What counts for a budget in one period: one row for each subject ('' for the organisation), made by the first
--- reservation. `amount` says which amount of an operation counts: 0 its cost, else the number of its bucket; amounts are
--- as in `budgets.cap`. `fires_at`: what `spent` must reach for the next threshold's event; null where none is left.
--- `fired`: the thresholds that have had theirs.
+-- The counters of a budget in one period: one row for each subject ('' for the organisation), created by the first
+-- reservation. `amount` is the counted quantity of an operation: 0 is its cost, other values are the number of a
+-- bucket; amounts have the unit of `budgets.cap`. `fires_at`: the value of `spent` at which the next threshold's event
+-- is sent; null if no threshold is left. `fired`: the thresholds whose event was sent.
 --
--- Whoever writes a counter for an operation holds a balance of its organisation, and locks counters in the order of their
--- ids. There is no reference to the budget: who deletes one would wait for the calls that it counts.
+-- A transaction that writes a counter for an operation holds a balance of its organisation, and locks counters in the
+-- order of their ids. There is no foreign key to the budget, because the deletion of a budget would wait for the calls
+-- that it counts.
 CREATE TABLE budget_counters (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   budget_id text COLLATE "C" NOT NULL,

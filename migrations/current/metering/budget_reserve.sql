@@ -1,17 +1,17 @@
--- Which part of an operation's amounts a counter counts (budget_counters.amount).
+-- The amount of an operation that a counter counts (budget_counters.amount).
 CREATE OR REPLACE FUNCTION penstock_budget_part(p_amount int, p_buckets bigint[], p_nano bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
   SELECT COALESCE(CASE p_amount WHEN 0 THEN p_nano ELSE p_buckets[p_amount] END, 0)
 $$;
 
--- What a token price reserves in nano-dollars where the buckets granted fewer tokens than it asked for: the prompt's part,
--- and of the answer's as much as was granted.
+-- The nano-dollars that a token price reserves if the buckets granted fewer tokens than requested: the cost of the
+-- prompt, and the granted part of the answer's cost.
 CREATE OR REPLACE FUNCTION penstock_budget_nano(q admission_request, p_covered bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_covered >= q.prompt + q.max OR q.max <= 0 THEN q.nano
     ELSE q.nano_prompt + ceil((q.nano - q.nano_prompt)::numeric * greatest(0, p_covered - q.prompt) / q.max)::bigint END
 $$;
 
--- Makes a counter with what is reserved in it, and answers its id; null where its budget is gone. The caller holds the
--- organisation's balance, so that nobody else makes one.
+-- Creates a counter with its reserved amount, and returns its id; null if its budget was deleted. The caller holds the
+-- organisation's balance, so no other transaction creates the same counter.
 CREATE OR REPLACE FUNCTION penstock_budget_open(c admission_counter, p_at timestamptz, p_reserved bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   made bigint;
@@ -25,8 +25,8 @@ BEGIN
   RETURN made;
 END $$;
 
--- Reserves what a whole batch wants in each counter, in one guarded update of all of them, in the order of their ids. Answers
--- the ids in the order of `p_counters`. Where one has no room the batch is refused (SQLSTATE PM001).
+-- Reserves a whole batch's amount in each counter, in one guarded update of all counters, in the order of their ids.
+-- Returns the ids in the order of `p_counters`. If one counter has no room, the batch is refused (SQLSTATE PM001).
 CREATE OR REPLACE FUNCTION penstock_budget_reserve(p_counters admission_counter[]) RETURNS bigint[] LANGUAGE plpgsql
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -48,7 +48,7 @@ BEGIN
   IF cardinality(ids) = cardinality(p_counters) THEN
     RETURN ids;
   END IF;
-  -- What was not written has no room, or is not made yet: then it is made now.
+  -- A counter that was not written has no room, or does not exist yet; in the second case it is created now.
   written := COALESCE(ids, '{}');
   ids := '{}';
   FOR i IN 1 .. cardinality(p_counters) LOOP
@@ -70,7 +70,7 @@ BEGIN
   RETURN ids;
 END $$;
 
--- The counters that there are, locked in the order of their ids: `room` is what is left for further calls, null where
+-- The existing counters, locked in the order of their ids. `room` is the amount that is left for further calls, null if
 -- the budget refuses nothing.
 CREATE OR REPLACE FUNCTION penstock_budget_rooms(p_counters admission_counter[], p_at timestamptz)
 RETURNS TABLE (nth int, id bigint, room bigint) LANGUAGE sql AS $$
@@ -80,9 +80,9 @@ RETURNS TABLE (nth int, id bigint, room bigint) LANGUAGE sql AS $$
     ORDER BY t.id FOR UPDATE OF t
 $$;
 
--- The counters of an operation whose reservation was lost with the database, by what its process remembers of them: a list
--- of {budget, subject, amount}. Nothing is held in them; those of budgets that are gone are left out. The caller holds the
--- organisation's balance.
+-- The counters of an operation whose reservation was lost with the database, from the memory of its process: a list of
+-- {budget, subject, amount}. They hold no reservation for it; counters of deleted budgets are omitted. The caller holds
+-- the organisation's balance.
 CREATE OR REPLACE FUNCTION penstock_budget_restore(p_counters jsonb) RETURNS bigint[] LANGUAGE sql AS $$
   SELECT array_agg(o.id) FROM jsonb_to_recordset(CASE jsonb_typeof(p_counters) WHEN 'array' THEN p_counters ELSE '[]' END)
       c (budget text, subject text, amount int),

@@ -1,5 +1,6 @@
--- Counts ended operations for their budgets: what was held is given back, what was spent is added, also beyond the limit.
--- Counters are written in the order of their ids; those of a deleted budget are gone. Answers how many were written.
+-- Counts ended operations for their budgets: releases the reserved amount and adds the spent amount, even beyond the
+-- limit. Counters are written in the order of their ids; counters of a deleted budget no longer exist. Returns the
+-- number of written counters.
 CREATE OR REPLACE FUNCTION penstock_budget_settle(p_endings budget_ending[]) RETURNS int LANGUAGE plpgsql
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -21,7 +22,8 @@ BEGIN
   RETURN written;
 END $$;
 
--- `budget.threshold` for each threshold that a counter has reached and that was not told in its period yet.
+-- Writes `budget.threshold` for each threshold that a counter has reached and whose event was not sent in this period
+-- yet.
 CREATE OR REPLACE FUNCTION penstock_budget_tell(p_counter bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   c budget_counters;
@@ -44,13 +46,13 @@ BEGIN
   UPDATE budget_counters t SET fired = c.fired, fires_at = penstock_budget_fires_at(b.cap, b.thresholds, c.fired) WHERE t.id = c.id;
 END $$;
 
--- An amount as callers see it: of USD a decimal as text, of a bucket a number of its units.
+-- An amount in the form for callers: a decimal in USD as text, or a number of a bucket's units.
 CREATE OR REPLACE FUNCTION penstock_budget_shown(p_unit text, p_amount bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE p_unit WHEN 'usd' THEN to_jsonb(trim_scale(p_amount / 1000000000.0)::text) ELSE to_jsonb(trim_scale(p_amount / 100.0)) END
 $$;
 
--- Forgets counters of periods that are over and hold nothing, a portion at a time. A call of such a period that a slow
--- process ends later is counted nowhere: nobody could see it.
+-- Deletes some counters of past periods that hold no reservation. If a slow process ends a call of such a period later,
+-- the call is not counted; nobody could see the counter any more.
 CREATE OR REPLACE FUNCTION penstock_budget_forget(p_limit int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   forgotten int;

@@ -1,7 +1,8 @@
--- Budgets (beyond 13.3). `subject` is null for the organisation; `*` stands for each key, end user or tag. `cap` is in
--- nano-dollars where `unit` is `usd`, else in hundredths of the bucket's unit; `thresholds` are parts of it in
--- ten-thousandths. `token_id`: the cap of a client token (beyond 14.1), which counts that token's calls alone, is shown to
--- nobody else, and goes with it. A change of any other row goes with a new version of the organisation, so that admission sees it at once.
+-- Budgets (beyond 13.3). `subject` is null for the organisation; `*` means each key, end user or tag separately. `cap`
+-- is in nano-dollars if `unit` is `usd`, else in hundredths of the bucket's unit; `thresholds` are parts of it in
+-- ten-thousandths. `token_id`: the cap of a client token (beyond 14.1), which counts only that token's calls, is shown
+-- to nobody else, and is deleted with it. A change of any other row also increments the organisation's version, so that
+-- admission sees the change immediately.
 CREATE TABLE budgets (
   id text COLLATE "C" PRIMARY KEY,
   org_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,

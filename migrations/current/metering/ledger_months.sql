@@ -1,11 +1,11 @@
--- What the ids of operations after a moment begin with: `op_` and the ten time characters of a ULID.
+-- The prefix of the ids of operations at a time: `op_` and the ten time characters of a ULID.
 CREATE OR REPLACE FUNCTION penstock_ledger_bound(p_at timestamptz) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT 'op_' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz',
     ((floor(date_part('epoch', p_at) * 1000)::bigint >> shift) & 31)::int + 1, 1), '' ORDER BY shift DESC)
   FROM generate_series(0, 45, 5) shift
 $$;
 
--- The first moment of the month (UTC) so many months after that of a moment.
+-- The beginning of the month (UTC) that is the given number of months after the month of a time.
 CREATE OR REPLACE FUNCTION penstock_month_start(p_at timestamptz, p_after int) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
   SELECT (date_trunc('month', p_at AT TIME ZONE 'UTC') + p_after * interval '1 month') AT TIME ZONE 'UTC'
 $$;
@@ -15,8 +15,9 @@ CREATE OR REPLACE FUNCTION penstock_ledger_month(p_month timestamptz) RETURNS te
   SELECT 'usage_ledger_' || to_char(p_month AT TIME ZONE 'UTC', 'YYYY_MM')
 $$;
 
--- Makes the partitions from last month to the one after next; what the partition for the rest holds of them moves there. It
--- waits for a moment only where that is in use, so that no call waits long. Answers how many are missing still.
+-- Creates the partitions from last month to the month after next, and moves their rows from the default partition. It
+-- waits only a short time for a lock, so that no call waits long. Returns the number of partitions that are still
+-- missing.
 CREATE OR REPLACE FUNCTION penstock_ledger_months(p_now timestamptz DEFAULT clock_timestamp()) RETURNS int LANGUAGE plpgsql
 SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -35,7 +36,7 @@ BEGIN
     CONTINUE WHEN to_regclass(name) IS NOT NULL OR first COLLATE "C" < dropped_before;
     BEGIN
       EXECUTE format('CREATE TABLE %I (LIKE usage_ledger INCLUDING ALL) WITH (fillfactor = 80)', name);
-      -- For the time of this transaction, which has it alone, its owner may move rows.
+      -- During this transaction, which has an exclusive lock, the owner may move rows.
       ALTER TABLE usage_ledger_default NO FORCE ROW LEVEL SECURITY;
       EXECUTE format('WITH moved AS (DELETE FROM usage_ledger_default WHERE operation_id >= %L AND operation_id < %L RETURNING *)
         INSERT INTO %I SELECT * FROM moved', first, next, name);
@@ -50,7 +51,7 @@ BEGIN
   RETURN missing;
 END $$;
 
--- Removes the partition of a month that nobody needs: the caller has locked the ledger.
+-- Removes the partition of a month that is no longer needed. The caller has locked the ledger.
 CREATE OR REPLACE FUNCTION penstock_ledger_remove(p_month timestamptz) RETURNS void LANGUAGE plpgsql
 SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
@@ -60,9 +61,9 @@ END $$;
 REVOKE EXECUTE ON FUNCTION penstock_ledger_months(timestamptz), penstock_ledger_remove(timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION penstock_ledger_months(timestamptz), penstock_ledger_remove(timestamptz) TO penstock_system;
 
--- Drops the oldest month that has been over for `p_keep` months, with all its rows. It stays while any of its operations
--- is open, or is not in the rollups yet. Answers `none`, `kept`, `busy` or `dropped`: it waits for the ledger for a moment
--- only, because every call waits behind it.
+-- Drops the oldest month that ended more than `p_keep` months ago, with all its rows. A month stays while any of its
+-- operations is open or not in the rollups yet. Returns `none`, `kept`, `busy` or `dropped`. It waits only a short time
+-- for the lock of the ledger, because every call waits behind it.
 CREATE OR REPLACE FUNCTION penstock_ledger_drop(p_keep int, p_now timestamptz DEFAULT clock_timestamp()) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   month timestamptz;
@@ -79,11 +80,7 @@ BEGIN
   END IF;
   first := penstock_ledger_bound(month);
   next := penstock_ledger_bound(penstock_month_start(month, 1));
-  IF penstock_ledger_open(first, next) OR EXISTS (
-      SELECT 1 FROM (SELECT l.org_id, max(l.sequence) AS last FROM usage_ledger l
-          WHERE l.operation_id >= first AND l.operation_id < next AND l.sequence IS NOT NULL GROUP BY l.org_id) l
-        JOIN organizations g ON g.id = l.org_id LEFT JOIN usage_folds f ON f.org_id = l.org_id
-        WHERE l.last > COALESCE(f.sequence, 0)) THEN
+  IF penstock_ledger_needed(first, next) THEN
     RETURN 'kept';
   END IF;
   PERFORM set_config('lock_timeout', '50ms', true);
@@ -92,8 +89,8 @@ BEGIN
   EXCEPTION WHEN lock_not_available THEN
     RETURN 'busy';
   END;
-  -- What was opened meanwhile.
-  IF penstock_ledger_open(first, next) THEN
+  -- Checks again for operations that began (and perhaps ended) meanwhile.
+  IF penstock_ledger_needed(first, next) THEN
     RETURN 'kept';
   END IF;
   UPDATE installation i SET ledger_dropped_before = greatest(i.ledger_dropped_before, next);
@@ -101,8 +98,14 @@ BEGIN
   RETURN 'dropped';
 END $$;
 
--- Whether any operation of a range of ids is open.
-CREATE OR REPLACE FUNCTION penstock_ledger_open(p_first text, p_next text) RETURNS boolean LANGUAGE plpgsql AS $$
+-- Whether any operation in a range of ids is open, or not in the rollups. It is fast enough to run under the lock: it
+-- reads only organisations whose ledgers are ahead of their rollups.
+CREATE OR REPLACE FUNCTION penstock_ledger_needed(p_first text, p_next text) RETURNS boolean LANGUAGE plpgsql
+SET enable_seqscan = off AS $$
 BEGIN
-  RETURN EXISTS (SELECT 1 FROM usage_ledger l WHERE l.state = 'reserved' AND l.operation_id >= p_first AND l.operation_id < p_next);
+  RETURN EXISTS (SELECT 1 FROM usage_ledger l WHERE l.state = 'reserved' AND l.operation_id >= p_first AND l.operation_id < p_next)
+    OR EXISTS (SELECT 1 FROM balances b LEFT JOIN usage_folds f ON f.org_id = b.org_id CROSS JOIN LATERAL (
+        SELECT 1 FROM usage_ledger l WHERE l.org_id = b.org_id AND l.sequence > COALESCE(f.sequence, 0)
+          AND l.operation_id >= p_first AND l.operation_id < p_next LIMIT 1) l
+      WHERE NOT b.superseded AND b.sequence > COALESCE(f.sequence, 0));
 END $$;

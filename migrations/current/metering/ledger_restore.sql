@@ -1,5 +1,5 @@
--- Writes the ledger row that a reservation would have left, with nothing reserved, where it is not there. One of a
--- month that was dropped had ended before, and stays so.
+-- Writes the ledger row of a lost reservation, with nothing reserved, if the row does not exist. An operation of a
+-- dropped month had already ended, so it is not restored.
 CREATE OR REPLACE FUNCTION penstock_ledger_restore(p_op text, p_fallback jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   b balances;

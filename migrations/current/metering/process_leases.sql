@@ -6,9 +6,10 @@ BEGIN
     ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until;
 END $$;
 
--- Gives back what lost processes had reserved, at most 500 reservations a call; one process at a time. A reservation of
--- a job or a run has no holder and is never touched. A holder without a row gets one lease's time, because its row may
--- not have been written yet. Also forgets processes that were lost a day ago and windows that nobody used for a day.
+-- Releases the reservations of lost processes, at most 500 in each call; only one process does this at a time. A
+-- reservation of a job or a run has no holder and is never touched. A holder without a row gets one lease's time,
+-- because its row may not have been written yet. Also deletes processes that were lost a day ago, and windows that were
+-- not used for a day.
 CREATE OR REPLACE FUNCTION penstock_sweep(p_lease_ms int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   lost text[];

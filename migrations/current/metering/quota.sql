@@ -1,6 +1,6 @@
--- The organisation's plan and buckets now. `p_allowances` gives each plan code's allowance (hundredths by bucket); the
--- plan whose limits hold is Free's once a cancelled subscription is over (decisions 2). Null where there is no such
--- organisation.
+-- The organisation's plan and buckets now. `p_allowances` gives each plan code's allowance (hundredths by bucket);
+-- after the end of a cancelled subscription the limits of the Free plan apply (decisions 2). Null if the organisation
+-- does not exist.
 CREATE OR REPLACE FUNCTION penstock_quota(p_org_id text, p_allowances jsonb) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   o record;
@@ -19,8 +19,8 @@ BEGIN
     'balance', penstock_balance_show(b)::json);
 END $$;
 
--- Operator: adds units that last until used, with a ledger row that tells of them, so that the ledger explains a
--- bucket's limit as it does its `used`. Null: no such organisation; balance null: the bucket is unlimited.
+-- Operator: adds units that last until used, with a ledger row, so that the ledger explains a bucket's limit as well as
+-- its `used`. Null: the organisation does not exist; balance null: the bucket is unlimited.
 CREATE OR REPLACE FUNCTION penstock_top_up(p_org_id text, p_allowances jsonb, p_bucket int, p_amount bigint, p_operation_id text)
 RETURNS json LANGUAGE plpgsql AS $$
 DECLARE

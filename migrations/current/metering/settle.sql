@@ -1,12 +1,12 @@
 -- Ends many reservations at once: each is settled to its real amounts, or released. Ledger rows are locked first, in
 -- the order of their ids, then balances in the order of organisation and period, each written once.
 --
--- More than was reserved is charged as far as the bucket has units (a superseded period: of its allowance only, because
--- its unspent top-ups belong to the next); whole credits only; chat_tokens never more than the credits charged. What a
--- row lost with the database held is told by its fallback: {org, key, user, kind, model, request, job, run,
--- serviceClient, clientName, userAgent, endUser, tags, parent, version, allowance}.
+-- A charge above the reservation is limited to the units that the bucket has left (in a superseded period: only of its
+-- allowance, because its unspent top-ups belong to the next period); credits are whole; chat_tokens are at most the
+-- charged credits' tokens. The data of a row that was lost with the database is in its fallback: {org, key, user, kind,
+-- model, request, job, run, serviceClient, clientName, userAgent, endUser, tags, parent, version, allowance}.
 --
--- Answers {"items": [[state, balance, charged], …], "balances": […]}: an item for each operation, in order; state 2 is
+-- Returns {"items": [[state, balance, charged], …], "balances": […]}: an item for each operation, in order; state 2 is
 -- unknown, 1 applied, 0 ended before; balance is an index from 0.
 CREATE OR REPLACE FUNCTION penstock_settle_many(p_endings settlement_ending[], p_swept boolean DEFAULT false)
 RETURNS text LANGUAGE plpgsql
@@ -25,13 +25,13 @@ DECLARE
   charged bigint[];
   charged_text text;
   last_op text;
-  -- Of the balance that is open: the last number before, and how many ends were applied.
+  -- For the current balance: the last number before, and the number of applied ends.
   number bigint;
   ends int;
-  -- Of those that end now, in the order of `p_endings`.
+  -- The operations that end now, in the order of `p_endings`.
   ended_number bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_endings)]);
   ended_charged text[] := array_fill(NULL::text, ARRAY[cardinality(p_endings)]);
-  -- Those of them that budgets count.
+  -- The ones of them that budgets count.
   counted budget_ending[] := '{}';
   want bigint;
   had bigint;
@@ -127,7 +127,7 @@ BEGIN
 END $$;
 
 -- One settlement inside another transaction: {applied, charged (hundredths by bucket), balances: {limits, used,
--- reserved}}; balances is absent where the operation is unknown and no fallback was given.
+-- reserved}}; balances is absent if the operation is unknown and there is no fallback.
 -- `p_outcome`: see penstock_ending.
 CREATE OR REPLACE FUNCTION penstock_settle(
   p_operation_id text, p_amounts bigint[], p_outcome jsonb DEFAULT NULL, p_fallback jsonb DEFAULT NULL
@@ -141,13 +141,13 @@ BEGIN
     'balances', answer #> '{balances,0}'));
 END $$;
 
--- Gives one reservation back inside another transaction; false where it had ended before.
+-- Releases one reservation inside another transaction; false if it had ended before.
 CREATE OR REPLACE FUNCTION penstock_release(p_operation_id text, p_outcome jsonb DEFAULT NULL) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN penstock_settle_many(ARRAY[penstock_ending(p_operation_id, NULL, p_outcome)])::jsonb #> '{items,0,0}' = '1';
 END $$;
 
--- The reservation belongs to a job (or a run) from now on: no process holds it. False where it had ended before.
+-- Transfers the reservation to a job (or a run), so that no process holds it. False if it had ended before.
 CREATE OR REPLACE FUNCTION penstock_attach(p_operation_id text, p_job_id text, p_run_id text DEFAULT NULL) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE usage_ledger l SET holder = NULL, job_id = COALESCE(p_job_id, l.job_id), run_id = COALESCE(p_run_id, l.run_id)
@@ -155,7 +155,7 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Ends a statement that finds, while it is at work, that what it does must not be done: nothing of it stays.
+-- Aborts a statement that finds during its work that it must not continue; all its changes are undone.
 CREATE OR REPLACE FUNCTION penstock_refuse() RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION SQLSTATE 'PM001';

@@ -14,7 +14,8 @@ BEGIN
   END IF;
 END $$;
 
--- Writes the events of a batch whose settlements were applied now. `p_answer`: that of penstock_settle_many.
+-- Writes the events of the settlements in a batch that were applied now. `p_answer`: the result of
+-- penstock_settle_many.
 CREATE OR REPLACE FUNCTION penstock_settle_events(p_events json, p_answer text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM penstock_emit('events', e.org, penstock_event(e.type, e.org, e.data), e.trace)

@@ -1,6 +1,5 @@
--- Charges of operations whose callers were told that nothing came of them, before anybody knew that they had been
--- charged: released after all. What a retry was given meanwhile stays charged. Rows are locked as settlements lock
--- them.
+-- Reverses charges of operations whose callers got an error before the process knew of the charge. If a retry has got
+-- the answer meanwhile, the charge stays. Rows are locked in the order of settlements.
 CREATE OR REPLACE FUNCTION penstock_take_back(p_ops text[]) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   r record;

@@ -1,9 +1,10 @@
--- What was used in a quarter of an hour (`start`, of the settlement), by all that a summary can group or filter by. A fold
--- only adds rows: several may stand for the same cell until the half hour is over and they are merged. Sums are exact, so
--- that nothing depends on which of them there are. `period_start` names the balance that was charged.
+-- Usage in a quarter of an hour (`start`, of the settlement), by all dimensions that a summary can group or filter by.
+-- A fold only adds rows: a cell may have several rows until its half hour has ended and they are merged. Sums are
+-- exact, so results do not depend on the number of rows. `period_start` names the balance that was charged.
 --
--- The sums: columns of buckets have the buckets' names, hundredths; `cost_nano` is what is known of the costs, and
--- `unpriced` counts the operations whose cost is unknown. `latency` is a histogram in one number (penstock_latency_digit).
+-- The sums: columns of buckets have the buckets' names, hundredths; `cost_nano` is the sum of the known costs, and
+-- `unpriced` counts the operations whose cost is unknown. `latency` is a histogram in one number
+-- (penstock_latency_digit).
 CREATE TABLE usage_cells (
   org_id text COLLATE "C" NOT NULL,
   start timestamptz NOT NULL,
@@ -14,7 +15,7 @@ CREATE TABLE usage_cells (
   end_user text,
   operation text NOT NULL,
   status text,
-  -- In order, each once.
+  -- Sorted, without duplicates.
   tags text[] NOT NULL,
   requests bigint NOT NULL,
   errors bigint NOT NULL,

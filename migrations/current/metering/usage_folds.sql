@@ -1,13 +1,11 @@
--- How far the ledger of an organisation is folded (penstock_usage_fold): `sequence` is the last number whose row is in
--- `usage_cells`, moved in the same transaction; `folded_at` the latest settlement among them. `usage_rollups` is whole
--- for each half hour before `halves_until` and each day (UTC) before `days_until`. Who folds, groups or rebuilds locks
--- this row first.
+-- The progress of folding an organisation's ledger (penstock_usage_fold): `sequence` is the last number whose row is in
+-- `usage_cells`, moved in the same transaction; `folded_at` the latest settlement among them. Level n of `usage_rollups` is
+-- complete before `whole_until[n]`. Folding, grouping and rebuilding lock this row first.
 CREATE TABLE usage_folds (
   org_id text COLLATE "C" PRIMARY KEY,
   sequence bigint NOT NULL DEFAULT 0,
   folded_at timestamptz NOT NULL DEFAULT 'epoch',
-  halves_until timestamptz NOT NULL DEFAULT 'epoch',
-  days_until timestamptz NOT NULL DEFAULT 'epoch'
+  whole_until timestamptz[] NOT NULL DEFAULT array_fill('epoch'::timestamptz, ARRAY[4])
 );
 
 ALTER TABLE usage_folds ENABLE ROW LEVEL SECURITY;

@@ -1,4 +1,5 @@
--- How much of each organisation's ledger the Kafka topic `usage` has (beyond 13.7). Only installations with Kafka have rows.
+-- The last row of each organisation's ledger that was published to the Kafka topic `usage` (beyond 13.7). Only
+-- installations with Kafka have rows.
 CREATE TABLE usage_published (
   org_id text COLLATE "C" PRIMARY KEY REFERENCES organizations (id) ON DELETE CASCADE,
   sequence bigint NOT NULL DEFAULT 0,

@@ -1,10 +1,11 @@
--- The cells of a half hour (level 1) or a day in UTC (level 2), summed for all of them together, for each dimension and
--- for each pair. `dims` says which: the sum of model 1, provider 2, key 4, end user 8, operation 16, status 32, tag 64; the
--- columns of all others are null. A record counts once for each of its tags, one without tags for the tag null. Pairs with
--- an end user are kept by day only: by the half hour they would be as many as the records.
+-- The cells of a half hour (level 1), four hours (2), a day (3) or a week (4), all in UTC, summed in total, by each dimension
+-- and by each pair of dimensions. `dims` is the set of dimensions, the sum of: model 1, provider 2, key 4, end user 8,
+-- operation 16, status 32, tag 64; the columns of all other dimensions are null. A record counts once for each of its tags,
+-- a record without tags counts for the tag null. Pairs with an end user exist only from days on: by half hour there would be as
+-- many as records.
 CREATE TABLE usage_rollups (
   org_id text COLLATE "C" NOT NULL,
-  level smallint NOT NULL CHECK (level IN (1, 2)),
+  level smallint NOT NULL CHECK (level IN (1, 2, 3, 4)),
   dims smallint NOT NULL,
   start timestamptz NOT NULL,
   model text,
@@ -34,7 +35,8 @@ CREATE TABLE usage_rollups (
   music_tracks bigint NOT NULL,
   agent_runs bigint NOT NULL
 );
--- A reading names a level, `dims` and a time, and may filter by either dimension: PostgreSQL skips from one time to the next.
+-- A read selects a level, `dims` and a time, and may filter by either dimension; PostgreSQL skips from one time to the
+-- next.
 CREATE INDEX usage_rollups_by_start ON usage_rollups
   (org_id, level, dims, start, model, provider, key_id, operation, status, tag, end_user);
 

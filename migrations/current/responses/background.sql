@@ -2,8 +2,8 @@
 -- write of a worker checks the worker's name and fence. The response is locked first, then ledger rows, then the
 -- balance.
 
--- Adds events to a response, with their Kafka message and the notification for its readers. The caller has locked the
--- row.
+-- Adds events to a response, with the notification for its readers and, where there is Kafka, their message: nobody else
+-- takes it. The caller has locked the row.
 CREATE OR REPLACE FUNCTION penstock_response_append(r responses, p_events text[]) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   last int := r.sequence + cardinality(p_events);
@@ -14,9 +14,11 @@ BEGIN
   INSERT INTO response_events (response_id, org_id, first, last, events)
     VALUES (r.id, r.org_id, r.sequence + 1, last, p_events);
   UPDATE responses q SET sequence = last WHERE q.id = r.id;
-  PERFORM penstock_emit('responses', r.id, penstock_event('response.events', r.org_id,
-      jsonb_build_object('responseId', r.id, 'first', r.sequence + 1, 'events', to_jsonb(p_events)))
-    || jsonb_build_object('sequence', last));
+  IF (SELECT i.kafka FROM installation i) THEN
+    PERFORM penstock_emit('responses', r.id, penstock_event('response.events', r.org_id,
+        jsonb_build_object('responseId', r.id, 'first', r.sequence + 1, 'events', to_jsonb(p_events)))
+      || jsonb_build_object('sequence', last));
+  END IF;
   PERFORM pg_notify('penstock_response_event', r.id || ':' || last);
   RETURN last;
 END $$;
@@ -47,6 +49,31 @@ BEGIN
   RETURN r.id;
 END $$;
 
+-- Stores an answer during its delivery to a waiting caller, with its first events. Its process holds it like a worker,
+-- and no other process can continue it (`request` is empty). The response takes over the reservation. Returns false
+-- if the operation has ended before (and `isOver` does not say so). May be called again.
+CREATE OR REPLACE FUNCTION penstock_response_keep(p jsonb, p_response text, p_input text, p_item_ids text[], p_events text[], p_lease_ms int)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  r responses;
+BEGIN
+  INSERT INTO responses (id, org_id, key_id, user_id, status, model, previous_id, response, input, item_ids, request, request_id, client,
+      prompt_tokens, max_tokens, fence, worker_id, lease_until)
+    VALUES (p ->> 'id', p ->> 'orgId', p ->> 'keyId', p ->> 'userId', 'in_progress', p ->> 'model', p ->> 'previousId', p_response,
+      p_input, p_item_ids, '', p ->> 'requestId', p -> 'client', (p ->> 'promptTokens')::int, (p ->> 'maxTokens')::int, 1,
+      p ->> 'workerId', clock_timestamp() + p_lease_ms * interval '1 ms')
+    ON CONFLICT (id) DO NOTHING
+    RETURNING * INTO r;
+  IF r.id IS NULL THEN
+    RETURN EXISTS (SELECT FROM responses q WHERE q.id = p ->> 'id' AND q.worker_id = p ->> 'workerId');
+  ELSIF NOT (p ->> 'isOver')::boolean AND NOT penstock_attach(p ->> 'operationId', NULL) THEN
+    DELETE FROM responses q WHERE q.id = r.id;
+    RETURN false;
+  END IF;
+  PERFORM penstock_response_append(r, p_events);
+  RETURN true;
+END $$;
+
 -- Assigns waiting responses to a worker, in fair shares (see penstock_runs_claim): `p_slots` are places for every
 -- organisation, `p_newcomers` additional places for organisations without a response in progress.
 CREATE OR REPLACE FUNCTION penstock_responses_claim(p_worker text, p_slots int, p_newcomers int, p_lease_ms int)
@@ -66,7 +93,7 @@ BEGIN
           FROM waiting o WHERE o.org_id IS NOT NULL
       ), worked AS MATERIALIZED (
         SELECT w.org_id, count(*) AS n FROM responses w
-        WHERE w.status IN ('queued', 'in_progress') AND w.worker_id IS NOT NULL GROUP BY w.org_id
+        WHERE w.status IN ('queued', 'in_progress') AND w.worker_id IS NOT NULL AND w.request <> '' GROUP BY w.org_id
       ), candidates AS (
         SELECT c.id, COALESCE(w.n, 0) + c.nth AS nth
         FROM waiting o LEFT JOIN worked w ON w.org_id = o.org_id
@@ -121,8 +148,17 @@ BEGIN
   END LOOP;
 END $$;
 
--- Ends a response: writes its last events, its charge (`p_amounts` null: its reservation is released), what its record
--- says of its end, and its webhook event. The caller has locked the row.
+-- Stores the id of an answer that its upstream continues by itself. Returns false if another worker has the response.
+CREATE OR REPLACE FUNCTION penstock_response_goes_on(p_worker text, p_id text, p_fence int, p_model text, p_upstream_id text)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE responses q SET upstream_model = p_model, upstream_id = p_upstream_id
+    WHERE q.id = p_id AND q.worker_id = p_worker AND q.fence = p_fence;
+  RETURN FOUND;
+END $$;
+
+-- Ends a response: writes its last events, its charge (`p_amounts` null: its reservation is released), the outcome for
+-- its record, and its webhook event. The caller has locked the row.
 CREATE OR REPLACE FUNCTION penstock_response_finish(
   r responses, p_status text, p_response text, p_item_ids text[], p_events text[], p_amounts bigint[], p_event jsonb, p_trace text,
   p_outcome jsonb
@@ -131,8 +167,7 @@ DECLARE
   bytes bigint;
 BEGIN
   PERFORM penstock_response_append(r, p_events);
-  SELECT COALESCE(sum(octet_length(e)), 0) INTO bytes FROM response_events b CROSS JOIN LATERAL unnest(b.events) e
-    WHERE b.response_id = r.id;
+  SELECT COALESCE(sum(pg_column_size(b.events)), 0) INTO bytes FROM response_events b WHERE b.response_id = r.id;
   UPDATE responses q SET status = p_status, response = p_response, item_ids = q.item_ids || p_item_ids, request = NULL, worker_id = NULL,
       lease_until = NULL, event_bytes = bytes
     WHERE q.id = r.id;

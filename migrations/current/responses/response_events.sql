@@ -1,4 +1,4 @@
--- Events of responses in the background, in the batches in which they were delivered, as JSON texts. `first` is the
+-- Events of responses, in the batches in which they were stored, as JSON texts. `first` is the
 -- number of the first event; numbers start at 1 and have no gaps. A trigger deletes them together with their response
 -- (responses.sql).
 CREATE TABLE response_events (

@@ -1,9 +1,11 @@
 -- Stored responses (beyond 12): the convention's object and the items of its input, as JSON texts. `item_ids` has the
--- ids of all items, because later requests may refer to them. The response and its operation have the same ULID. Most
--- responses are stored when they end. Those in the background are stored when they begin: `request` is what a worker
--- needs (null after the end), `sequence` the number of the last event, `event_bytes` the size of the events (set at the
--- end). A chat with an idempotency key is stored in the same way; its events are chunks and an end. An open row without
--- a worker waits to be claimed.
+-- ids of all items, because later requests may refer to them. The response and its operation have the same ULID. Short
+-- answers are stored when they end. Responses in the background are stored when they begin: `request` is the input for
+-- a worker (null after the end), `sequence` the number of the last event, `event_bytes` the size of the events on the
+-- disk (set at the end; 0 if the answer came in one piece: its events follow from the answer, and none are stored). Answers of waiting callers are stored during their delivery: `request` is empty, because only
+-- their process can continue them. A chat with an idempotency key is stored in the same way; its events are chunks and
+-- an end. An open row without a worker waits to be claimed. `upstream_model` and `upstream_id` name an answer that its
+-- upstream continues by itself, for the next worker.
 CREATE TABLE responses (
   id text PRIMARY KEY,
   org_id text NOT NULL,
@@ -29,6 +31,8 @@ CREATE TABLE responses (
   fence int NOT NULL DEFAULT 0,
   worker_id text,
   lease_until timestamptz,
+  upstream_model text,
+  upstream_id text,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX responses_by_org ON responses (org_id, id);
@@ -37,7 +41,8 @@ CREATE UNIQUE INDEX responses_by_key ON responses (org_id, idempotency_key) WHER
 -- Indexes of waiting and of claimed responses by organisation. A claim reads one entry for each organisation, however
 -- many responses wait.
 CREATE INDEX responses_queue ON responses (org_id, id) WHERE status IN ('queued', 'in_progress') AND worker_id IS NULL;
-CREATE INDEX responses_worked ON responses (org_id, id) WHERE status IN ('queued', 'in_progress') AND worker_id IS NOT NULL;
+CREATE INDEX responses_worked ON responses (org_id, id)
+  WHERE status IN ('queued', 'in_progress') AND worker_id IS NOT NULL AND request <> '';
 CREATE INDEX responses_items ON responses USING gin (item_ids);
 
 ALTER TABLE responses ENABLE ROW LEVEL SECURITY;
@@ -53,7 +58,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON responses TO penstock_system;
 CREATE OR REPLACE FUNCTION penstock_responses_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
-    SELECT a.org_id, 9 + (hashtext(a.id) & 7), sum(octet_length(a.response) + octet_length(a.input)), count(*) FROM added a
+    SELECT a.org_id, 9 + (hashtext(a.id) & 7), sum(octet_length(a.response) + octet_length(a.input) + a.event_bytes), count(*)
+    FROM added a
     GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
   RETURN NULL;

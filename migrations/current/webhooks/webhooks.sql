@@ -8,7 +8,7 @@ CREATE TABLE webhooks (
   url text NOT NULL,
   events text[] NOT NULL,
   enabled boolean NOT NULL,
-  -- `json`: the event as it is. `slack`: a sentence, as Slack's incoming webhooks take it.
+  -- `json`: the unchanged event. `slack`: a sentence in the form of Slack's incoming webhooks.
   format text NOT NULL DEFAULT 'json' CHECK (format IN ('json', 'slack')),
   custom_headers jsonb NOT NULL DEFAULT '{}',
   secret bytea NOT NULL,

@@ -3,7 +3,7 @@ import { FORGIVING } from '../body-rules.js';
 import { readKey } from '../credentials.js';
 import { ERROR_SCHEMA, errorResponse } from './errors.js';
 
-/** What clients of Anthropic's convention expect of every endpoint. */
+/** The behaviour that clients of Anthropic's convention expect from every endpoint. */
 export const ANTHROPIC: Convention = {
   name: 'anthropic',
   readKey,

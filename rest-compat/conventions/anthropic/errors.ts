@@ -4,7 +4,7 @@ import type { JsonSchema } from '../../shared/route.types.js';
 
 type ErrorType = ErrorResponse['error']['type'] | 'request_too_large';
 
-/** Beyond 11.3: what is not listed is the caller's mistake. */
+/** Beyond 11.3: codes that are not listed are the caller's errors. */
 const TYPES: Partial<Record<ErrorCode, ErrorType>> = {
   unauthorized: 'authentication_error',
   quota_exceeded: 'billing_error',
@@ -35,11 +35,11 @@ export const ERROR_SCHEMA: JsonSchema = {
       type: 'object',
       properties: {
         type: { type: 'string', enum: [...new Set(['invalid_request_error', ...Object.values(TYPES)])] },
-        message: { type: 'string', description: 'What is wrong, for people.' },
+        message: { type: 'string', description: 'The error as text for people.' },
         details: {
           type: 'object',
           description:
-            'What the maker’s clients mend by themselves: `thread_not_found`, they send the whole conversation.',
+            'Errors that the maker’s clients handle by themselves: after `thread_not_found` they send the whole conversation.',
           properties: { error_code: { type: 'string' } },
         },
       },

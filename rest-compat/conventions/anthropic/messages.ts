@@ -11,7 +11,7 @@ import {
 
 type Body = Record<string, unknown>;
 
-/** How nearly each event's text begins. */
+/** The usual beginning of an event's JSON. */
 const TYPE = /^\{"type":"([\w.]{1,100})"/;
 
 /** Most events are deltas. */
@@ -21,7 +21,7 @@ function typeOf(event: string): string {
   return TYPE.exec(event)?.[1] ?? String((JSON.parse(event) as { type?: unknown }).type);
 }
 
-/** Events under their names. */
+/** Writes events with their names. */
 function messageEvents(requestId: string): EventWriter {
   return {
     event: (source) =>
@@ -33,20 +33,19 @@ function messageEvents(requestId: string): EventWriter {
   };
 }
 
-/** What the client asks of the maker besides: it reaches upstreams that speak the dialect. */
+/** The maker's beta features that the client requests. They are passed to upstreams with the dialect. */
 function betasOf({ headers }: ReadRequest): string[] {
   const given = headers['anthropic-beta'];
   const listed = Array.isArray(given) ? given.join() : (given ?? '');
   return listed.split(',').flatMap((word) => (/^[\w.-]{1,100}$/.test(word.trim()) ? [word.trim()] : []));
 }
 
-/** The engine reads the body itself: its form is the dialect's already (beyond 11.8). */
+/** The engine reads the body itself, because the body already has the dialect's form (beyond 11.8). */
 function read(body: Body, request: ReadRequest): DialectCall {
   const betas = betasOf(request);
   return {
     input: betas.length === 0 ? body : { ...body, betas },
     streams: body['stream'] === true,
-    whole: (text) => ({ body: Buffer.from(text as string) }),
     events: () => messageEvents(request.requestId),
   };
 }
@@ -61,6 +60,7 @@ export const messageRoutes: Route[] = [
     tag: 'Messages',
     summary: 'Answer in the form of the Messages convention',
     description: 'With `stream: true` the answer comes as typed Server-Sent Events.',
+    mayNotFind: true,
     operation: 'createModelMessage',
     streamOperation: 'modelMessageStream',
     dialect: 'messages',
@@ -73,7 +73,8 @@ export const messageRoutes: Route[] = [
     },
     headers: {
       'X-Penstock-Tools-Left-Out': {
-        description: 'Types of tools that were left out, as only their maker can run them; absent: none.',
+        description:
+          'Types of tools that were removed, because only their maker can run them; absent if there were none.',
         schema: { type: 'string' },
       },
     },
@@ -86,9 +87,10 @@ export const messageRoutes: Route[] = [
     path: '/messages/count_tokens',
     operationId: 'countMessageTokens',
     tag: 'Messages',
-    summary: 'Count the tokens of a message before it is asked for',
-    description: 'Costs nothing but a slot of the window of the key.',
+    summary: 'Count the input tokens of a message before the call',
+    description: "Free of charge; it takes a slot of the key's rate window.",
     document: `query ($input: ModelMessageInput!) { body: modelMessageTokens(input: $input) { input_tokens: inputTokens } }`,
+    mayNotFind: true,
     dialect: 'messages',
     body: { limitBytes: BODY_LIMITS.large, open: true, schema: COUNT_REQUEST_SCHEMA, example: EXAMPLE },
     describe: () => TOKENS_SCHEMA,

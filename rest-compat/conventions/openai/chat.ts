@@ -5,7 +5,7 @@ import type { JsonSchema, Route } from '../../shared/route.types.js';
 const TEXT: JsonSchema = { type: 'string', minLength: 1 };
 const NAME: JsonSchema = { type: ['string', 'null'] };
 
-/** A part that holds what its type says. */
+/** A content part: its content is in the field with the name of its type. */
 const partOf = (type: string, properties: Record<string, JsonSchema>, required: string[]): JsonSchema => ({
   type: 'object',
   properties: {
@@ -33,7 +33,7 @@ const FURTHER_PARTS: JsonSchema[] = [
 
 const CAP: JsonSchema = { type: ['integer', 'null'], minimum: 1, maximum: 10_000_000 };
 
-/** What bodies of /v1 have otherwise than those of the contract. */
+/** Differences between bodies of /v1 and of the contract. */
 const FIELDS: Record<string, JsonSchema> = {
   messages: messagesWith(FURTHER_PARTS),
   max_tokens: {
@@ -42,7 +42,7 @@ const FIELDS: Record<string, JsonSchema> = {
   },
 };
 
-/** The contract's chat speaks the convention already (contract 4.1): errors and defaults of /v1 aside it is the same (beyond 11.6). */
+/** The contract's chat has the convention's form (contract 4.1). At /v1 only errors and defaults differ (beyond 11.6). */
 export const chatRoutes: readonly Route[] = contractRoutes.map((route) => ({
   ...route,
   ...(route.body ? { body: { ...route.body, extra: { ...route.body.extra, ...FIELDS } } } : {}),

@@ -7,7 +7,7 @@ import { OPENAI } from './convention.js';
 
 type Body = Record<string, unknown>;
 
-/** Fields that mean in a chat what they mean here. */
+/** Fields with the same meaning in a chat. */
 const SHARED_FIELDS = [
   'model',
   'max_tokens',
@@ -24,9 +24,9 @@ const SHARED_FIELDS = [
   'user',
 ];
 
-/** What models that chat cannot do; a value that asks for nothing passes. */
+/** Features that chat models lack; a value that requests nothing is accepted. */
 const REFUSED: Record<string, (value: unknown) => boolean> = {
-  echo: (value) => value === true,
+  echo: (value) => value !== false,
   logprobs: (value) => value !== false,
   suffix: (value) => value !== '',
   best_of: (value) => value !== 1,
@@ -59,7 +59,7 @@ function read(body: Body): DialectCall {
 type FinishReason = CompletionChoice['finish_reason'];
 
 function choiceOf(text: string, reason: string | null) {
-  // The convention's chunks have null until the last one, whatever its types say.
+  // The convention's chunks have null until the last one, although its types do not allow it.
   return { text, index: 0, logprobs: null, finish_reason: reason as FinishReason };
 }
 
@@ -72,7 +72,7 @@ function wholeOf({ choices, ...answer }: ChatCompletion): Completion {
   } as Completion;
 }
 
-/** Usage comes in a chunk of its own where it was asked for, and in no other. */
+/** Usage has its own chunk if it was requested, and is in no other chunk. */
 function completionEvents(): EventWriter {
   return {
     event(source) {
@@ -125,7 +125,7 @@ const BODY_SCHEMA: JsonSchema = {
   required: ['prompt'],
 };
 
-/** A chat's answer or chunk with texts in the place of messages. */
+/** Converts a chat's answer or chunk: texts replace messages. */
 function describeCompletion(schema: JsonSchema): JsonSchema {
   const { properties } = schema as { properties: JsonSchema };
   const choice = {
@@ -160,7 +160,7 @@ export const completionRoutes: Route[] = [
     path: '/completions',
     operationId: 'createCompletion',
     tag: 'Chat',
-    summary: 'Go on with a text',
+    summary: 'Continue a text',
     description:
       'The older form of a chat: one message of the user. `echo`, `logprobs`, `suffix` and `best_of` over 1 are refused.',
     operation: 'createChatCompletion',

@@ -3,7 +3,7 @@ import { FORGIVING } from '../body-rules.js';
 import { readKey } from '../credentials.js';
 import { ERROR_SCHEMA, errorObject } from './errors.js';
 
-/** What clients of OpenAI's convention expect of every endpoint. */
+/** The behaviour that clients of OpenAI's convention expect from every endpoint. */
 export const OPENAI: Convention = {
   name: 'openai',
   readKey,

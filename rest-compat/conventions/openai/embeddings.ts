@@ -1,5 +1,5 @@
 import { embeddingRoutes as contractRoutes } from '../../contract/embeddings.js';
 import type { Route } from '../../shared/route.types.js';
 
-/** The contract's embeddings are the convention's. */
+/** The contract's embeddings already have the convention's form. */
 export const embeddingRoutes: readonly Route[] = contractRoutes;

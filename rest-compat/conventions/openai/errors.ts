@@ -2,7 +2,7 @@ import type { ErrorObject } from 'openai/resources/shared';
 import type { ApiError, ErrorCode } from '../../../src/contract/errors.js';
 import type { JsonSchema } from '../../shared/route.types.js';
 
-/** Beyond 11.3: what is not listed is the caller's mistake. */
+/** Beyond 11.3: codes that are not listed are the caller's errors. */
 const TYPES: Partial<Record<ErrorCode, string>> = {
   unauthorized: 'authentication_error',
   quota_exceeded: 'insufficient_quota',
@@ -34,10 +34,10 @@ export const ERROR_SCHEMA: JsonSchema = {
     error: {
       type: 'object',
       properties: {
-        message: { type: 'string', description: 'What is wrong, for people.' },
+        message: { type: 'string', description: 'The error as text for people.' },
         type: { type: 'string', enum: [...new Set(['invalid_request_error', ...Object.values(TYPES)])] },
         param: nullable('The offending field.'),
-        code: nullable('What is wrong, for programs.'),
+        code: nullable('The error code for programs.'),
       },
       required: ['message', 'type', 'param', 'code'],
     },

@@ -8,7 +8,7 @@ export type Body = Record<string, unknown>;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 const FLAGS: Record<string, boolean> = { true: true, false: false };
 
-/** Of a form: numbers, flags and objects stand in it as text. Other bodies stay as they are. @throws ApiError invalid_request */
+/** Reads the fields of a form, where numbers, flags and objects are text. Other bodies stay unchanged. @throws ApiError invalid_request */
 export function typedFields(
   body: Body,
   { headers }: Pick<ReadRequest, 'headers'>,
@@ -25,7 +25,7 @@ export function typedFields(
   return typed;
 }
 
-/** Held to what a body is held to. @throws ApiError invalid_request */
+/** Applies the limits of JSON bodies. @throws ApiError invalid_request */
 function objectOf(text: string, name: string): unknown {
   checkShape(Buffer.from(text));
   let member: Body;
@@ -38,24 +38,29 @@ function objectOf(text: string, name: string): unknown {
   return member[name];
 }
 
-/** Of the body's fields those that the resolver knows and that say anything. */
-export function picked(body: Body, names: readonly string[]): Body {
+/** The fields of the body that the resolver knows and that are not null. */
+export function pickFields(body: Body, names: readonly string[]): Body {
   return Object.fromEntries(names.filter((name) => body[name] != null).map((name) => [name, body[name]]));
 }
 
 /** @throws ApiError invalid_request */
-export function flagOf(body: Body, name: string): boolean {
+export function readFlag(body: Body, name: string): boolean {
   const value = body[name] ?? false;
   if (typeof value !== 'boolean') throw invalid(`${name} must be true or false`, name);
   return value;
 }
 
 /** @throws ApiError invalid_request */
-export function wholeNumberOf(body: Body, name: string, { min, max }: { min: number; max: number }): void {
+export function wholeNumberOf(
+  body: Body,
+  name: string,
+  { min, max }: { min: number; max: number },
+): number | undefined {
   const value = body[name];
-  if (value == null) return;
+  if (value == null) return undefined;
   if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max)
     throw invalid(`${name} must be a whole number from ${min} to ${max}`, name);
+  return value as number;
 }
 
 /** One event of a stream whose clients read `data:` by its `type`. */

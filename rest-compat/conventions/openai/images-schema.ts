@@ -13,7 +13,7 @@ const SHARED: Record<string, JsonSchema> = {
   response_format: oneOf('url', 'b64_json'),
   stream: nullable('boolean'),
   partial_images: nullable('integer', { minimum: 0, maximum: 3 }),
-  user: nullable('string'),
+  user: { description: 'It changes nothing; any value is accepted.' },
 };
 
 export const GENERATION_BODY: JsonSchema = {
@@ -39,7 +39,8 @@ const PICTURE: JsonSchema = {
   ],
 };
 const PICTURES: JsonSchema = {
-  anyOf: [PICTURE, { type: 'array', items: PICTURE, minItems: 1, maxItems: 1 }],
+  description: 'One picture. Null and an empty array count as absent.',
+  anyOf: [PICTURE, { type: 'array', items: PICTURE, maxItems: 1 }, { type: 'null' }],
 };
 
 export const EDIT_BODY: JsonSchema = {
@@ -47,13 +48,13 @@ export const EDIT_BODY: JsonSchema = {
   properties: {
     image: PICTURES,
     images: PICTURES,
-    mask: PICTURE,
+    mask: { anyOf: [PICTURE, { type: 'null' }] },
     prompt: nullable('string', { maxLength: 32_000 }),
     operation: oneOf(...EDIT_OPERATIONS),
     ...SHARED,
     n: { enum: [1, null] },
     size: nullable('string', {
-      description: '`auto`, or what the result is brought to, `<width>x<height>`.',
+      description: '`auto`, or the size of the result: `<width>x<height>`.',
     }),
     strength: nullable('number', { minimum: 0, maximum: 1 }),
     direction: oneOf('left', 'right', 'top', 'bottom', 'all'),
@@ -82,7 +83,7 @@ const PICTURE_FACTS: Record<string, JsonSchema> = {
   size: { type: 'string' },
 };
 
-/** A result with what the convention tells of it; what an item lacks is left out. */
+/** A result with the convention's fields; fields that an item lacks are omitted. */
 export function describeImages(schema: JsonSchema): JsonSchema {
   const { job: _, data, usage, ...rest } = schema['properties'] as Described;
   const items = { ...data.items, required: ['width', 'height'] };
@@ -101,15 +102,23 @@ export function describeImages(schema: JsonSchema): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties) };
 }
 
-/** The event that brings a picture. */
-export function eventOf(type: string): JsonSchema {
-  const properties = {
-    type: { type: 'string', const: type },
-    b64_json: { type: 'string' },
-    created_at: COUNT,
-    quality: { type: 'string' },
-    ...PICTURE_FACTS,
-    usage: { type: 'object' },
+/** The events with a picture: previews, and the complete picture. */
+export function eventsOf(of: 'image_generation' | 'image_edit'): JsonSchema {
+  const event = (word: string, more: Record<string, JsonSchema>): JsonSchema => {
+    const properties = {
+      type: { type: 'string', const: `${of}.${word}` },
+      b64_json: { type: 'string' },
+      created_at: COUNT,
+      quality: { type: 'string' },
+      ...PICTURE_FACTS,
+      ...more,
+    };
+    return { type: 'object', properties, required: Object.keys(properties) };
   };
-  return { type: 'object', properties, required: Object.keys(properties) };
+  return {
+    anyOf: [
+      event('partial_image', { partial_image_index: COUNT }),
+      event('completed', { usage: { type: 'object' } }),
+    ],
+  };
 }

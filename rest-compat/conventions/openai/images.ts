@@ -1,6 +1,8 @@
 import type {
   ImageGenCompletedEvent,
+  ImageGenPartialImageEvent,
   ImageEditCompletedEvent,
+  ImageEditPartialImageEvent,
   ImagesResponse,
 } from 'openai/resources/images';
 import { EDIT_OPERATIONS } from '../../../src/contract/edit-operations.js';
@@ -8,13 +10,13 @@ import { invalid } from '../../../src/contract/errors.js';
 import { withoutAsync } from '../../contract/generation.js';
 import { imageEditRoutes as contractEdits } from '../../contract/image-edits.js';
 import { answerWithFiles, imageRoutes as contractImages } from '../../contract/images.js';
-import type { DialectCall, JsonSchema, ReadRequest, Route } from '../../shared/route.types.js';
+import type { DialectCall, JsonSchema, LiveForm, ReadRequest, Route } from '../../shared/route.types.js';
 import { BODY_LIMITS } from '../../shared/route.types.js';
-import { flagOf, picked, typedEvent, typedFields, wholeNumberOf } from './fields.js';
+import { readFlag, pickFields, typedEvent, typedFields, wholeNumberOf } from './fields.js';
 import type { Body } from './fields.js';
-import { describeImages, EDIT_BODY, eventOf, GENERATION_BODY } from './images-schema.js';
+import { describeImages, EDIT_BODY, eventsOf, GENERATION_BODY } from './images-schema.js';
 
-/** Fields that mean here what they mean in the engine, the convention's and ours. */
+/** Fields of the convention and of Penstock that the engine reads unchanged. */
 const SHARED = [
   'model',
   'prompt',
@@ -44,14 +46,14 @@ interface Answer {
   usage: Record<string, unknown> & { input_tokens: number; output_tokens: number; total_tokens: number };
 }
 
-/** It is not known what the tokens were used for. */
+/** The division of the tokens by their use is unknown. */
 const DETAILS = { input_tokens_details: { image_tokens: 0, text_tokens: 0 } };
 const usageOf = ({ usage }: Answer) => ({ ...usage, ...DETAILS });
 
 interface Wishes {
   format: string;
   background: 'transparent' | 'opaque';
-  /** The convention's one form of a picture is wanted alone. */
+  /** Whether only the convention's form of a picture is requested. */
   hidesUrl?: boolean;
 }
 
@@ -70,52 +72,75 @@ function written(answer: Answer, { format, background, hidesUrl }: Wishes) {
 }
 
 type Completed = ImageGenCompletedEvent | ImageEditCompletedEvent;
+type Partial = ImageGenPartialImageEvent | ImageEditPartialImageEvent;
 
-/** Properties that are not known (the quality) have the convention's word for that. */
-async function* completedEvents(
-  type: Completed['type'],
-  answer: Answer,
-  { format, background }: Wishes,
-): AsyncGenerator<string> {
-  for (const { b64_json, width, height } of answer.data)
-    yield typedEvent({
-      type,
-      b64_json,
-      background,
-      created_at: answer.created,
-      output_format: format,
-      quality: 'auto',
-      size: `${width}x${height}`,
-      usage: usageOf(answer),
-    } as Completed & { b64_json: string });
+/** The prefix of the names of a stream's events. */
+type Of = 'image_generation' | 'image_edit';
+
+/** Writes previews when they arrive, and then the complete pictures. Unknown properties (the quality) get the convention's value for them. */
+function asEvents({ of, wishes: { format, background }, partials, size }: Streamed): LiveForm<string> {
+  let index = 0;
+  const facts = { background, output_format: format, quality: 'auto' };
+  const partial = (bytes: Buffer): object => ({
+    type: `${of}.partial_image`,
+    b64_json: bytes.toString('base64'),
+    partial_image_index: index++,
+    created_at: Math.floor(Date.now() / 1000),
+    size,
+    ...facts,
+  });
+  return {
+    liveOptions: { partials },
+    part: (bytes) => typedEvent(partial(bytes) as Partial),
+    async *rest(given) {
+      const answer = given as Answer;
+      for (const { b64_json, width, height } of answer.data)
+        yield typedEvent({
+          type: `${of}.completed`,
+          b64_json,
+          created_at: answer.created,
+          size: `${width}x${height}`,
+          ...facts,
+          usage: usageOf(answer),
+        } as Completed & { b64_json: string });
+    },
+  };
 }
 
 interface Asked {
-  type: Completed['type'];
+  of: Of;
   wishes: Wishes;
 }
 
+interface Streamed extends Asked {
+  partials: number;
+  /** The requested size. */
+  size: string;
+}
+
 /** @throws ApiError invalid_request */
-function callOf(body: Body, input: Body, { type, wishes }: Asked): DialectCall {
-  const streams = flagOf(body, 'stream');
-  wholeNumberOf(body, 'partial_images', { min: 0, max: 3 });
+function callOf(body: Body, input: Body, requested: Asked): DialectCall {
+  const { wishes } = requested;
+  const streams = readFlag(body, 'stream');
+  const partials = wholeNumberOf(body, 'partial_images', { min: 0, max: 3 }) ?? 0;
+  const size = String(body['size'] ?? 'auto');
   if (streams) delete input['response_format'];
   return {
     input,
     streams,
     whole: (answer) => written(answer as Answer, wishes),
-    told: (answer) => completedEvents(type, answer as Answer, wishes),
+    answerEvents: () => asEvents({ ...requested, partials, size }),
   };
 }
 
 /** @throws ApiError invalid_request */
 function readGeneration(body: Body): DialectCall {
   const { size } = body;
-  const input = { ...picked(body, OF_GENERATIONS), ...(size == null || size === 'auto' ? {} : { size }) };
-  return callOf(body, input, { type: 'image_generation.completed', wishes: wishesOf(body, 'png') });
+  const input = { ...pickFields(body, OF_GENERATIONS), ...(size == null || size === 'auto' ? {} : { size }) };
+  return callOf(body, input, { of: 'image_generation', wishes: wishesOf(body, 'png') });
 }
 
-/** A picture as bytes of a form, or as the contract and the convention's JSON have it. @throws ApiError invalid_request */
+/** Reads a picture: bytes of a form, or the JSON form of the contract or of the convention. @throws ApiError invalid_request */
 function pictureOf(value: unknown, name: string): string {
   if (Buffer.isBuffer(value)) return value.toString('base64');
   if (typeof value === 'string') return value;
@@ -125,7 +150,7 @@ function pictureOf(value: unknown, name: string): string {
   throw invalid(`${name} must be an image`, name);
 }
 
-/** The one picture that every model here takes. @throws ApiError invalid_request */
+/** Reads the picture of an edit: every model accepts exactly one. @throws ApiError invalid_request */
 function imageOf(body: Body, { upload }: ReadRequest): string {
   const names = ['image', 'image[]', 'images'].filter((name) => body[name] != null);
   const given = [...(upload ? [upload.bytes] : []), ...names.flatMap((name) => body[name])];
@@ -137,19 +162,31 @@ function imageOf(body: Body, { upload }: ReadRequest): string {
 
 const TAKES_PROMPT = ['inpainting', 'outpainting', 'styleTransfer'];
 
-/** What the operation is told: the convention wants a prompt of every edit. */
+/** The prompt in the field that the operation reads, since the convention requires a prompt for every edit. */
 function wordsFor(operation: unknown, { prompt, new_background: background }: Body): Body {
   if (operation === 'backgroundReplace') return { new_background: background ?? prompt };
   return TAKES_PROMPT.includes(String(operation)) ? { prompt } : {};
 }
 
+const MAX_WORDS = 32_000;
+
+/** Checks the texts also where the operation does not read them. @throws ApiError invalid_request */
+function checkWords(body: Body): void {
+  for (const name of ['prompt', 'new_background']) {
+    const value = body[name] ?? '';
+    if (typeof value !== 'string' || value.length > MAX_WORDS)
+      throw invalid(`${name} must be a string of at most ${MAX_WORDS} characters`, name);
+  }
+}
+
 /** @throws ApiError invalid_request */
 function readEdit(sent: Body, request: ReadRequest): DialectCall {
   const body = typedFields(sent, request, { numbers: NUMBERS, flags: ['stream'], objects: ['model_inputs'] });
+  checkWords(body);
   const { mask, n } = body;
   const operation = body['operation'] ?? (mask == null ? 'styleTransfer' : 'inpainting');
   if (n != null && n !== 1) throw invalid('n must be 1: an edit makes one image', 'n');
-  const { prompt: _, ...fields } = picked(body, OF_EDITS);
+  const { prompt: _, ...fields } = pickFields(body, OF_EDITS);
   const input: Body = {
     ...fields,
     ...wordsFor(operation, body),
@@ -161,7 +198,7 @@ function readEdit(sent: Body, request: ReadRequest): DialectCall {
   // An edit of the engine always has its URL.
   const hidesUrl = body['response_format'] === 'b64_json';
   if (hidesUrl) delete input['response_format'];
-  return callOf(body, input, { type: 'image_edit.completed', wishes: { ...wishes, hidesUrl } });
+  return callOf(body, input, { of: 'image_edit', wishes: { ...wishes, hidesUrl } });
 }
 
 const MAX_FORM_BYTES = 42 * 1024 * 1024;
@@ -173,7 +210,8 @@ const generationRows = contractImages.map(({ document }): Route => ({
   operationId: 'generateImage',
   tag: 'Images',
   summary: 'Generate images from a text',
-  description: 'Without `response_format` each item has `url` and `b64_json`.',
+  description:
+    'Without `response_format` each item has `url` and `b64_json`. With `stream` up to `partial_images` previews come before each complete picture.',
   document: withoutAsync(document),
   dialect: 'media',
   read: readGeneration,
@@ -184,7 +222,7 @@ const generationRows = contractImages.map(({ document }): Route => ({
     example: { prompt: 'A red fox in the snow', size: 'auto', output_format: 'webp' },
   },
   describe: describeImages,
-  toldSchema: eventOf('image_generation.completed'),
+  answerEventSchema: eventsOf('image_generation'),
   schemaName: 'ImagesResponse',
 }));
 
@@ -206,7 +244,7 @@ const editRows = contractEdits.map(({ document, body: { example = {} } = { examp
   },
   upload: { field: 'image', limit: MAX_FORM_BYTES, accepts: 'image/png, image/jpeg, image/webp' },
   describe: describeImages,
-  toldSchema: eventOf('image_edit.completed'),
+  answerEventSchema: eventsOf('image_edit'),
   schemaName: 'ImageEditsResponse',
 }));
 

@@ -7,7 +7,7 @@ const MODEL = `
   id object created owned_by: ownedBy name context_window: contextWindow max_output_tokens: maxOutputTokens
   modalities { input output } available`;
 
-/** As the documents of these rows have it. */
+/** A model in the form of these rows' documents. */
 export interface FoundModel {
   id: string;
   created: number;
@@ -77,7 +77,7 @@ export const modelRoutes: Route[] = [
     document: `query ($id: ID!) { body: model(id: $id) { ${MODEL} } }`,
     parameters: {
       id: {
-        description: "The model's id, slashes included, or another name of it.",
+        description: "The model's id, including slashes, or an alias of it.",
         example: 'sandbox/chat-basic',
       },
     },

@@ -10,7 +10,7 @@ interface Result {
   document?: object | null;
 }
 
-/** Results bring their texts only where those were asked for. */
+/** Results contain their texts only on request. */
 function describe(schema: JsonSchema): JsonSchema {
   const properties = schema['properties'] as Described;
   const { results } = properties;
@@ -20,7 +20,7 @@ function describe(schema: JsonSchema): JsonSchema {
   return { ...schema, properties: { ...properties, results: { ...results, items } } };
 }
 
-/** The form that Cohere's, Jina's and others' clients know (beyond 11.12). */
+/** The form of Cohere's, Jina's and other clients (beyond 11.12). */
 export const rerankRoutes: readonly Route[] = [
   {
     method: 'POST',

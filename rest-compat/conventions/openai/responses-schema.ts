@@ -6,15 +6,22 @@ const anyObject: JsonSchema = { type: 'object', additionalProperties: true };
 
 const ITEM: JsonSchema = {
   type: 'object',
-  description: 'An item of the convention: a message, a call of a tool or its output, what was thought.',
+  description: 'An item of the convention: a message, a tool call or its output, or reasoning.',
   properties: { type: TEXT, id: nullable('string'), role: TEXT, content: {} },
   additionalProperties: true,
 };
 
 const TOOL: JsonSchema = {
   type: 'object',
-  properties: { type: { type: 'string', minLength: 1 }, name: TEXT },
+  properties: {
+    type: { type: 'string', minLength: 1 },
+    name: {
+      description: 'The name of a `function` or `custom` tool. Tools of other types may have any value.',
+    },
+  },
   required: ['type'],
+  if: { properties: { type: { enum: ['function', 'custom'] } } },
+  then: { properties: { name: { type: 'string', minLength: 1 } }, required: ['name'] },
   additionalProperties: true,
 };
 
@@ -55,12 +62,13 @@ export const REQUEST_SCHEMA: JsonSchema = {
       additionalProperties: { type: 'string', maxLength: 512 },
     }),
     include: { anyOf: [{ type: 'array', items: { enum: INCLUDE } }, { type: 'null' }] },
-    store: nullable('boolean', { description: 'Whether the response is kept; default true.' }),
+    store: nullable('boolean', { description: 'Whether the response is stored; default true.' }),
     previous_response_id: nullable('string'),
     background: { enum: [false, null], description: 'True is not supported yet.' },
     stream: nullable('boolean'),
     user: nullable('string'),
   },
+  anyOf: [{ required: ['input'] }, { required: ['previous_response_id'] }],
 };
 
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 };
@@ -91,7 +99,7 @@ const USAGE: JsonSchema = {
   ],
 };
 
-/** A response as it is answered. */
+/** A response in an answer. */
 export const RESPONSE_SCHEMA: JsonSchema = {
   type: 'object',
   properties: {
@@ -103,7 +111,7 @@ export const RESPONSE_SCHEMA: JsonSchema = {
     model_tier: TEXT,
     output: { type: 'array', items: ITEM },
     usage: { anyOf: [USAGE, { type: 'null' }] },
-    credits_used: { type: 'number', description: 'Credits of the whole answer, its searches included.' },
+    credits_used: { type: 'number', description: 'Credits of the whole answer, including its searches.' },
     error: nullable('object', { additionalProperties: true }),
     incomplete_details: nullable('object', { additionalProperties: true }),
     instructions: {},

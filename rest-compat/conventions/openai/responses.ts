@@ -6,21 +6,26 @@ import { EVENT_SCHEMA, INPUT_ITEMS_SCHEMA, REQUEST_SCHEMA, RESPONSE_SCHEMA } fro
 
 type Body = Record<string, unknown>;
 
-/** How nearly each event's text begins. */
+/** The usual beginning of an event's JSON. */
 const TYPE = /^\{"type":"([\w.]{1,100})"/;
+
+/** Most events are deltas of the text. */
+const DELTA = '{"type":"response.output_text.delta"';
 
 function typeOf(event: string): string {
   return TYPE.exec(event)?.[1] ?? String((JSON.parse(event) as { type?: unknown }).type);
 }
 
-/** Events under their names; a failure is an event of the convention too, with the number that comes next. */
+/** Writes events with their names. A failure is also an event of the convention, with the next number. */
 function responseEvents(): EventWriter {
   let written = 0;
   let begun = '';
   return {
     event(source) {
       if (written++ === 0) begun = source;
-      return `event: ${typeOf(source)}\ndata: ${source}\n\n`;
+      return source.startsWith(DELTA)
+        ? `event: response.output_text.delta\ndata: ${source}\n\n`
+        : `event: ${typeOf(source)}\ndata: ${source}\n\n`;
     },
     ending: () => '',
     fault(error) {
@@ -33,17 +38,16 @@ function responseEvents(): EventWriter {
   };
 }
 
-/** Events of a response that goes on without its reader: what fails here is the reading. */
+/** Events of a response that continues without its reader; an error here is an error of reading. */
 function followedEvents(): EventWriter {
   return { ...responseEvents(), fault: () => '' };
 }
 
-/** The engine reads the body itself: its form is the dialect's already (beyond 11.7). */
+/** The engine reads the body itself, because the body already has the dialect's form (beyond 11.7). */
 function read(body: Body): DialectCall {
   return {
     input: body,
     streams: body['stream'] === true,
-    whole: (text) => ({ body: Buffer.from(text as string) }),
     events: body['background'] === true ? followedEvents : responseEvents,
   };
 }
@@ -103,7 +107,7 @@ export const responseRoutes: Route[] = [
     tag: 'Responses',
     summary: 'Read a stored response',
     description:
-      'With `?stream=true` the events of one that was made with `background: true`, as they come; `starting_after` is the `sequence_number` of the last event that you have.',
+      'With `?stream=true` its events, as they come; `starting_after` is the `sequence_number` of the last event that you have.',
     document: `query ($id: ID!) { body: response(id: $id) { object } }`,
     streamOperation: 'responseEvents',
     streamArguments: followed,
@@ -151,15 +155,15 @@ export const responseRoutes: Route[] = [
     path: '/responses/{id}/input_items',
     operationId: 'listResponseInputItems',
     tag: 'Responses',
-    summary: 'List the items that a response was made of',
+    summary: 'List the input items of a response',
     document: `query ($id: ID!, $limit: Int, $after: ID, $order: ItemOrder) {
       body: responseInputItems(id: $id, first: $limit, after: $after, order: $order) { items hasMore }
     }`,
     parameters: {
       ...ID,
-      limit: { description: 'Items in a page.', minimum: 1, maximum: 100 },
+      limit: { description: 'The maximum of items in the page.', minimum: 1, maximum: 100 },
       after: { description: 'Id of the item before the first.' },
-      order: { description: 'The latest first, or the oldest.', enum: ['asc', 'desc'] },
+      order: { description: '`desc`: the latest first; `asc`: the oldest first.', enum: ['asc', 'desc'] },
     },
     respond: listed,
     describe: () => INPUT_ITEMS_SCHEMA,

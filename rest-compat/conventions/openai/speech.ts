@@ -1,9 +1,9 @@
 import { invalid } from '../../../src/contract/errors.js';
 import { withoutAsync } from '../../contract/generation.js';
 import { speechRoutes as contractRoutes } from '../../contract/speech.js';
-import type { Carried, DialectCall, JsonSchema, Route } from '../../shared/route.types.js';
+import type { DialectCall, JsonSchema, LiveForm, Route } from '../../shared/route.types.js';
 import { BODY_LIMITS } from '../../shared/route.types.js';
-import { picked, typedEvent } from './fields.js';
+import { pickFields, typedEvent } from './fields.js';
 import type { Body } from './fields.js';
 
 const TYPES: Record<string, string> = {
@@ -15,7 +15,7 @@ const TYPES: Record<string, string> = {
   pcm: 'audio/pcm',
 };
 
-/** Fields that mean here what they mean in the engine, the convention's and ours. */
+/** Fields of the convention and of Penstock that the engine reads unchanged. */
 const FIELDS = [
   'model',
   'input',
@@ -27,25 +27,46 @@ const FIELDS = [
   'model_inputs',
 ];
 
-/** Bytes that one event brings. */
+/** The maximum of bytes in one event. */
 const EVENT_BYTES = 24 * 1024;
+const NOTHING = Buffer.alloc(0);
 
 interface Answer {
   job: { id: string };
   data: { audio_url: string };
 }
 
-/** Speech is charged by characters. */
+/** Speech is charged by characters, so there are no tokens. */
 const NO_TOKENS = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
 
-async function* soundEvents({ data }: Answer, { readFile }: Carried): AsyncGenerator<string> {
-  const bytes = await readFile(data.audio_url);
-  for (let at = 0; at < bytes.length; at += EVENT_BYTES) {
-    const audio = bytes.subarray(at, at + EVENT_BYTES).toString('base64');
-    yield typedEvent({ type: 'speech.audio.delta', audio });
-  }
-  yield typedEvent({ type: 'speech.audio.done', usage: NO_TOKENS });
+const deltaEvent = (bytes: Buffer): string =>
+  typedEvent({ type: 'speech.audio.delta', audio: bytes.toString('base64') });
+
+function asEvents(): LiveForm<string> {
+  let hasBegun = false;
+  return {
+    liveOptions: {},
+    part(bytes) {
+      hasBegun = true;
+      return deltaEvent(bytes);
+    },
+    async *rest(answer, { readFile }) {
+      const bytes = hasBegun ? NOTHING : await readFile((answer as Answer).data.audio_url);
+      for (let at = 0; at < bytes.length; at += EVENT_BYTES)
+        yield deltaEvent(bytes.subarray(at, at + EVENT_BYTES));
+      yield typedEvent({ type: 'speech.audio.done', usage: NO_TOKENS });
+    },
+  };
 }
+
+/** Without events, the body is the parts of the sound. */
+const AS_BYTES: LiveForm<Buffer> = {
+  liveOptions: {},
+  part: (bytes) => bytes,
+  async *rest() {
+    // The sound has no ending.
+  },
+};
 
 /** A voice's name, or the convention's object of a custom one. @throws ApiError invalid_request */
 function voiceOf({ voice }: Body): Body {
@@ -62,7 +83,7 @@ function read(body: Body): DialectCall {
     throw invalid('stream_format must be audio or sse', 'stream_format');
   const type = TYPES[String(body['response_format'] ?? 'mp3')] ?? '';
   return {
-    input: { ...picked(body, FIELDS), ...voiceOf(body) },
+    input: { ...pickFields(body, FIELDS), ...voiceOf(body) },
     streams: form === 'sse',
     async whole(answer, { readFile }) {
       const { job, data } = answer as Answer;
@@ -71,7 +92,8 @@ function read(body: Body): DialectCall {
         headers: { 'content-type': type, 'x-job-id': job.id },
       };
     },
-    told: (answer, carried) => soundEvents(answer as Answer, carried),
+    answerEvents: asEvents,
+    flow: () => ({ form: AS_BYTES, type }),
   };
 }
 
@@ -83,7 +105,8 @@ const BODY_SCHEMA: JsonSchema = {
     input: { type: 'string', minLength: 1, maxLength: 10_000 },
     model: nullable('string'),
     voice: {
-      description: 'A voice of the model; of the voices of the convention the nearest that the model has.',
+      description:
+        'A voice of the model. For a voice of the convention, the most similar voice of the model is used.',
       anyOf: [
         { type: ['string', 'null'], maxLength: 200 },
         { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
@@ -113,7 +136,7 @@ export const speechRoutes: readonly Route[] = contractRoutes.map(({ document }) 
   tag: 'Audio',
   summary: 'Speak a text',
   description:
-    'The answer is the sound itself; `pcm` is 24 kHz, 16 bit, mono, without a head. With `stream_format: "sse"` it comes as events.',
+    'The answer is the sound itself. It is streamed if the model can stream. `pcm` is 24 kHz, 16 bit, mono, without a header. With `stream_format: "sse"` the answer is events.',
   document: withoutAsync(document),
   dialect: 'media',
   read,
@@ -125,7 +148,7 @@ export const speechRoutes: readonly Route[] = contractRoutes.map(({ document }) 
   },
   bytesOnly: true,
   alsoAnswers: Object.values(TYPES),
-  toldSchema: {
+  answerEventSchema: {
     anyOf: [
       event('speech.audio.delta', { audio: { type: 'string', contentEncoding: 'base64' } }),
       event('speech.audio.done', { usage: { type: 'object' } }),

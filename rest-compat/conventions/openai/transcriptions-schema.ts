@@ -14,7 +14,7 @@ const SHARED: Record<string, JsonSchema> = {
   model_inputs: nullable('object'),
 };
 
-/** Of a translation into English. */
+/** Parameters of a translation into English. */
 export const TRANSLATION_BODY: JsonSchema = {
   type: 'object',
   properties: { ...SHARED, response_format: { enum: ['json', 'text', 'srt', 'verbose_json', 'vtt', null] } },
@@ -42,7 +42,7 @@ const SEGMENT: JsonSchema = {
   required: ['start', 'end', 'text'],
 };
 
-/** What it tells depends on `response_format`. */
+/** Its fields depend on `response_format`. */
 export const TRANSCRIPT: JsonSchema = {
   type: 'object',
   properties: {

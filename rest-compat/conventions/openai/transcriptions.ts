@@ -1,7 +1,10 @@
 import type {
   TranscriptionDiarizedSegment,
   TranscriptionStreamEvent,
+  TranscriptionTextDoneEvent,
 } from 'openai/resources/audio/transcriptions';
+import { decodeTranscriptParts, wordsOf } from '../../../src/contract/live.js';
+import type { TranscriptPart } from '../../../src/contract/live.js';
 import { invalid } from '../../../src/contract/errors.js';
 import { withoutAsync } from '../../contract/generation.js';
 import {
@@ -11,9 +14,9 @@ import {
   UNKNOWN_OF_SEGMENT,
 } from '../../contract/transcriptions.js';
 import { EXAMPLE_AUDIO } from '../../shared/openapi/examples.js';
-import type { DialectCall, ReadRequest, Route, RouteAnswer } from '../../shared/route.types.js';
+import type { DialectCall, LiveForm, ReadRequest, Route, RouteAnswer } from '../../shared/route.types.js';
 import { BODY_LIMITS } from '../../shared/route.types.js';
-import { flagOf, picked, typedEvent, typedFields } from './fields.js';
+import { readFlag, pickFields, typedEvent, typedFields } from './fields.js';
 import type { Body } from './fields.js';
 import {
   TRANSCRIPT,
@@ -22,7 +25,7 @@ import {
   TRANSLATION_BODY,
 } from './transcriptions-schema.js';
 
-/** Fields that mean here what they mean in the engine, the convention's and ours. */
+/** Fields of the convention and of Penstock that the engine reads unchanged. */
 const OF_TRANSLATIONS = ['model', 'file', 'prompt', 'temperature', 'model_inputs'];
 const OF_TRANSCRIPTIONS = [...OF_TRANSLATIONS, 'language', 'diarization'];
 const UNDOABLE = ['known_speaker_names', 'known_speaker_references'];
@@ -56,21 +59,23 @@ const usageOf = ({ data, usage }: Answer) => ({
   ...usage,
 });
 
-/** `SPEAKER_00` is A, as the convention has it, as far as it has letters. */
+/** `SPEAKER_00` becomes A, as in the convention, for the first 26 speakers. */
 function speakerOf(label: string | null): string {
   const place = Number(label?.replace(/^SPEAKER_/, '') ?? 0);
   return place < 26 ? String.fromCharCode(65 + place) : (label ?? '');
 }
 
-const diarized = ({ data }: Answer): TranscriptionDiarizedSegment[] =>
-  data.segments.map(({ start, end, text, speaker }, index) => ({
-    type: 'transcript.text.segment',
-    id: `seg_${index}`,
-    start,
-    end,
-    text,
-    speaker: speakerOf(speaker),
-  }));
+const diarizedSegment = (
+  { start, end, text, speaker }: Segment,
+  index: number,
+): TranscriptionDiarizedSegment => ({
+  type: 'transcript.text.segment',
+  id: `seg_${index}`,
+  start,
+  end,
+  text,
+  speaker: speakerOf(speaker),
+});
 
 function verbose({ data }: Answer, isTranslation: boolean): Body {
   const { text, segments, duration } = data;
@@ -103,26 +108,52 @@ function wholeOf(answer: Answer, { format, isTranslation }: Asked): RouteAnswer 
   if (format === 'verbose_json')
     return { body: { ...verbose(answer, isTranslation), usage }, headers: named };
   if (format !== 'diarized_json') return { body: { text, usage }, headers: named };
-  const segments = diarized(answer);
+  const segments = data.segments.map(diarizedSegment);
   return { body: { task: 'transcribe', duration, text, segments, usage }, headers: named };
 }
 
-/** A transcript as it is read: word by word, or by turns of speakers, and then all of it. */
-async function* transcriptEvents(answer: Answer, { format }: Asked): AsyncGenerator<string> {
-  const { text } = answer.data;
+type Logprobs = TranscriptionTextDoneEvent['logprobs'];
+
+/** Streams a transcript: first its words, with the speakers' turns if requested, then the complete text. */
+function asEvents({ format, logprobs }: Asked): LiveForm<string> {
+  let said = '';
+  let segments = 0;
+  const sure: NonNullable<Logprobs> = [];
   const tell = (event: TranscriptionStreamEvent): string => typedEvent(event);
-  if (format === 'diarized_json') for (const segment of diarized(answer)) yield tell(segment);
-  for (const delta of text === '' ? [] : text.split(/(?<=\s)(?=\S)/))
-    yield tell({ type: 'transcript.text.delta', delta });
-  const { type, seconds } = usageOf(answer);
-  const usage = { ...answer.usage, type, seconds } as unknown as NonNullable<
-    Extract<TranscriptionStreamEvent, { type: 'transcript.text.done' }>['usage']
-  >;
-  yield tell({ type: 'transcript.text.done', text, usage });
+  const delta = (text: string): string => tell({ type: 'transcript.text.delta', delta: text });
+  const turn = (segment: Segment): string =>
+    format === 'diarized_json' ? tell(diarizedSegment(segment, segments++)) : '';
+  const written = (part: TranscriptPart): string => {
+    if ('segment' in part) return turn(part.segment);
+    said += part.delta;
+    if (!logprobs || part.logprobs === undefined) return delta(part.delta);
+    sure.push(...part.logprobs);
+    return tell({ type: 'transcript.text.delta', delta: part.delta, logprobs: part.logprobs });
+  };
+  return {
+    liveOptions: { logprobs },
+    part: (bytes) => decodeTranscriptParts(bytes).map(written).join(''),
+    async *rest(given) {
+      const answer = given as Answer;
+      const { text } = answer.data;
+      if (segments === 0) yield* answer.data.segments.map(turn).filter((event) => event !== '');
+      yield* wordsOf(leftOf(text, said)).map(delta);
+      const usage = usageOf(answer) as unknown as NonNullable<TranscriptionTextDoneEvent['usage']>;
+      const more = sure.length > 0 ? { logprobs: sure } : {};
+      yield tell({ type: 'transcript.text.done', text, usage, ...more });
+    },
+  };
+}
+
+/** The part of a text that was not sent yet. Nothing if the sent part differs, because the end repeats the complete text. */
+function leftOf(text: string, said: string): string {
+  const begun = said.trimStart();
+  return text.startsWith(begun) ? text.slice(begun.length) : '';
 }
 
 interface Asked {
   format: Format;
+  logprobs: boolean;
   isTranslation: boolean;
 }
 
@@ -134,13 +165,13 @@ function formatOf({ response_format: given }: Body, isTranslation: boolean): For
   return found;
 }
 
-/** A list, of which forms of one member have only that. */
+/** A list. A form with one member has only the member. */
 function listOf(body: Body, name: string): unknown[] | null {
   const value = body[name] ?? null;
   return value === null ? null : Array.isArray(value) ? (value as unknown[]) : [value];
 }
 
-/** What changes nothing about the answer here, and what cannot be done. @throws ApiError invalid_request */
+/** Checks the parameters that have no effect here, and those that are not supported. @throws ApiError invalid_request */
 function checkFurther(body: Body): void {
   const wrong = listOf(body, 'include')?.find((word) => word !== 'logprobs');
   if (wrong !== undefined) throw invalid('include must be a list of logprobs', 'include');
@@ -156,16 +187,17 @@ const TYPED = { numbers: ['temperature'], flags: ['stream', 'diarization'], obje
 function reader(isTranslation: boolean) {
   return (sent: Body, request: ReadRequest): DialectCall => {
     const body = typedFields(sent, request, TYPED);
-    const asked = { format: formatOf(body, isTranslation), isTranslation };
-    const { format } = asked;
+    const logprobs = listOf(body, 'include')?.includes('logprobs') ?? false;
+    const requested = { format: formatOf(body, isTranslation), isTranslation, logprobs };
+    const { format } = requested;
     checkFurther(body);
-    const streams = !isTranslation && flagOf(body, 'stream');
+    const streams = !isTranslation && readFlag(body, 'stream');
     const isText = format === 'srt' || format === 'vtt';
     if (streams && (isText || format === 'verbose_json'))
       throw invalid(`stream does not go with response_format ${format}`, 'stream');
     const granularities = isTranslation ? null : listOf(body, 'timestamp_granularities');
     const input = {
-      ...picked(body, isTranslation ? OF_TRANSLATIONS : OF_TRANSCRIPTIONS),
+      ...pickFields(body, isTranslation ? OF_TRANSLATIONS : OF_TRANSCRIPTIONS),
       response_format: isText || (format === 'text' && !streams) ? format : 'json',
       ...(granularities === null ? {} : { timestamp_granularities: granularities }),
       ...(isTranslation ? { translation: true } : {}),
@@ -174,8 +206,8 @@ function reader(isTranslation: boolean) {
     return {
       input,
       streams,
-      whole: (answer) => wholeOf(answer as Answer, asked),
-      told: (answer) => transcriptEvents(answer as Answer, asked),
+      whole: (answer) => wholeOf(answer as Answer, requested),
+      answerEvents: () => asEvents(requested),
     };
   };
 }
@@ -202,7 +234,7 @@ export const transcriptionRoutes: readonly Route[] = contractRoutes.flatMap(({ d
       description: 'With `response_format` text, srt or vtt the answer is that text.',
       read: reader(false),
       body: { ...body, schema: TRANSCRIPTION_BODY, example: { file: EXAMPLE_AUDIO } },
-      toldSchema: TRANSCRIPT_EVENT,
+      answerEventSchema: TRANSCRIPT_EVENT,
       schemaName: 'TranscriptionResponse',
     },
     {

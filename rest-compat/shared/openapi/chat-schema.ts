@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../route.types.js';
 
-// What the convention's JSON fields hold (contract 2.2 and 4.1, decisions 6 "Chat"), which GraphQL carries as JSON.
+// The schemas of the convention's fields that are JSON in GraphQL (contract 2.2 and 4.1, decisions 6 "Chat").
 
 const NULL: JsonSchema = { type: 'null' };
 const TEXT: JsonSchema = { type: 'string' };
@@ -74,7 +74,7 @@ const COMMON: Record<string, JsonSchema> = {
 
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'];
 
-/** Content may be absent beside pictures, and where an assistant called a tool or refused. */
+/** Content may be absent if there are pictures, or if an assistant called a tool or refused. */
 function messageOf(parts: JsonSchema[]): JsonSchema {
   const content = contentOf(parts, 1);
   /** A message that has this field, and may have the others. */
@@ -93,7 +93,7 @@ function messageOf(parts: JsonSchema[]): JsonSchema {
     },
     required: ['role', ...Object.keys(field)],
   });
-  // Some programs say so that an assistant only called tools.
+  // Some programs send this for an assistant that only called tools.
   const maybeEmpty = { content: nullable(contentOf(parts, 0)) };
   return {
     anyOf: [
@@ -119,8 +119,8 @@ const FUNCTION: JsonSchema = {
   type: 'object',
   properties: {
     name: NAME,
-    description: { description: 'What it does, in words; as the model takes it.' },
-    parameters: { description: 'A JSON Schema of the arguments, as the model takes it.' },
+    description: { description: 'A description of the function, for the model.' },
+    parameters: { description: 'A JSON Schema of the arguments, for the model.' },
   },
   required: ['name'],
 };
@@ -131,7 +131,7 @@ const TOOL: JsonSchema = {
   required: ['function'],
 };
 
-/** Properties of a chat request's body that the input type does not tell. */
+/** Properties of a chat request's body that the input type does not describe. */
 export const CHAT_FIELDS: Record<string, JsonSchema> = {
   messages: messagesWith([]),
   tools: nullable({ type: 'array', maxItems: 128, items: TOOL }),
@@ -161,8 +161,7 @@ export const CHAT_FIELDS: Record<string, JsonSchema> = {
           type: { type: 'string', const: 'json_schema' },
           json_schema: {
             type: 'object',
-            description:
-              'As the convention has it: `{name, schema, strict}`. What it holds is judged by the model.',
+            description: "The convention's `{name, schema, strict}`. The upstream checks its content.",
           },
         },
         required: ['type', 'json_schema'],
@@ -176,7 +175,7 @@ export const CHAT_FIELDS: Record<string, JsonSchema> = {
 
 const SOME: JsonSchema = { type: 'array', minItems: 1 };
 
-/** A request offers functions in one of the two forms. */
+/** A request lists functions in one of the two forms. */
 export const TOOLS_IN_ONE_FORM: JsonSchema = {
   not: { properties: { tools: SOME, functions: SOME }, required: ['tools', 'functions'] },
 };

@@ -4,14 +4,14 @@ import type { JsonSchema } from '../route.types.js';
 
 interface ErrorResponse {
   description: string;
-  /** As the example tells it. */
+  /** The message of the example. */
   fault: ApiError;
   retryAfter?: boolean;
-  /** Also what becomes of a generation whose job was made. */
+  /** Whether it is also the answer for a failed generation whose job was created. */
   ofJob?: boolean;
 }
 
-/** By status: what every endpoint can answer besides its success. */
+/** The errors that endpoints can answer, one for each status. */
 const ERRORS: Record<string, ErrorResponse> = {
   BadRequest: {
     description: 'The request is malformed or a field is invalid.',
@@ -70,20 +70,7 @@ const ERRORS: Record<string, ErrorResponse> = {
   },
 };
 
-const STATUS: Record<string, string> = {
-  '400': 'BadRequest',
-  '401': 'Unauthorized',
-  '402': 'PaymentRequired',
-  '403': 'Forbidden',
-  '404': 'NotFound',
-  '409': 'Conflict',
-  '413': 'PayloadTooLarge',
-  '415': 'UnsupportedMediaType',
-  '422': 'IdempotencyMismatch',
-  '429': 'RateLimited',
-  '500': 'ServerError',
-  '503': 'Unavailable',
-};
+const NAMES = new Map(Object.entries(ERRORS).map(([name, { fault }]) => [fault.status, name]));
 
 /** A reference to one of {@link HEADERS}. */
 export const headerReference = (name: string): JsonSchema => ({ $ref: `#/components/headers/${name}` });
@@ -100,8 +87,11 @@ export const HEADERS: Record<string, JsonSchema> = {
     description: 'Requests that the window allows.',
     schema: { type: 'integer', minimum: 1 },
   },
-  RateLimitRemaining: { description: 'Requests left in it.', schema: { type: 'integer' } },
-  RateLimitReset: { description: 'Unix seconds at which it next gains a slot.', schema: { type: 'integer' } },
+  RateLimitRemaining: { description: 'Requests that are left in the window.', schema: { type: 'integer' } },
+  RateLimitReset: {
+    description: 'The time at which the window next gains a slot, in Unix seconds.',
+    schema: { type: 'integer' },
+  },
   RequestId: {
     description: "The request's id, as in usage records and logs.",
     schema: { type: 'string' },
@@ -109,12 +99,12 @@ export const HEADERS: Record<string, JsonSchema> = {
   },
   RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
   IdempotentReplayed: {
-    description: 'Where an earlier request with this Idempotency-Key got the answer.',
+    description: 'Present if an earlier request with this Idempotency-Key got this answer.',
     schema: { type: 'string', const: 'true' },
   },
-  Usage: { description: 'The `usage` of an answer that is no JSON, as JSON.', schema: { type: 'string' } },
+  Usage: { description: 'The `usage` as JSON, for an answer that is not JSON.', schema: { type: 'string' } },
   JobId: {
-    description: 'The job that does the work, also where it failed or is not done.',
+    description: 'The id of the job that does the work, also if it failed or has not finished.',
     schema: { type: 'string' },
   },
 };
@@ -144,7 +134,7 @@ export function errorResponses(convention: Convention): Record<string, JsonSchem
   return Object.fromEntries(entries) as Record<string, JsonSchema>;
 }
 
-/** Names of two conventions stand in one document. */
+/** Different names, because one document has two conventions. */
 const prefixOf = ({ errorName }: Convention): string => errorName.replace(/Error$/, '');
 
 /** References to the errors of these statuses. */
@@ -153,7 +143,7 @@ export function errorReferences(convention: Convention, statuses: number[]): Rec
   return Object.fromEntries(
     statuses.map((status) => [
       String(status),
-      { $ref: `#/components/responses/${prefix}${STATUS[String(status)]}` },
+      { $ref: `#/components/responses/${prefix}${NAMES.get(status)}` },
     ]),
   );
 }

@@ -1,9 +1,9 @@
-// Files small enough to stand in a description: its examples work as they are, without a network.
+// Files that are small enough for a description, so that its examples work unchanged and without a network.
 
 /** 16 × 16 pixels of sky. */
 export const EXAMPLE_IMAGE =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFklEQVR4nGOI6jlBEmIY1TCqYfhqAAArnq4Qbl2QjwAAAABJRU5ErkJggg==';
 
-/** A twentieth of a second of a hum. */
+/** A hum of a twentieth of a second. */
 export const EXAMPLE_AUDIO =
   'data:audio/wav;base64,UklGRrQBAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YZABAACAhoyQk5OSjomCfXZxbm1tcHV7gYeNkZOTkY2IgXx2cW5tbnF2fIKIjZGTk5GNh4B7dXBtbW5xd32CiY6Sk5OQjIaAenRwbW1ucnh+g4qPkpOTkIuFf3lzb21tb3N4f4SLj5KTko+KhH54cm9tbW90eYCFi5CTk5KOiYN9d3JubW1wdHqAhoyRk5OSjoiCfHZxbm1tcHV7gYeNkZOTkY2HgXt1cW1tbnF2fIKIjpGTk5GMhoB6dXBtbW5yd32DiY6Sk5OQi4aAeXRvbW1vcnh+hIqPkpOTj4uFf3lzb21tb3N5f4WLkJOTko+KhH54cm5tbXB0eoCGjJCTk5KOiYN9d3JubW1wdXuAh4yRk5ORjYiCfHZxbm1ucXZ8gYiNkZOTkY2HgXt1cG1tbnF2fYKJjpKTk5CMhoB6dHBtbW5yd36DiY+Sk5OQi4WAeXNvbW1vc3h/hIqPkpOSj4qEf3hzb21tb3N5gIWLkJOTko+Jg353cm5tbXB0eoCGjJCTk5KOiYJ9dnFubW1wdXuBh42R';

@@ -56,7 +56,7 @@ function leaf(type: unknown): JsonSchema {
 }
 
 /**
- * The schema of what a selection of a stored document answers, its aliases as property names. Without a selection: of the whole type, in the
+ * The schema of a stored document's answer, with its aliases as property names. Without a selection: the schema of the whole type, in the
  * contract's spelling.
  */
 export function outputSchema(type: GraphQLOutputType, set: SelectionSetNode | undefined): JsonSchema {
@@ -85,7 +85,7 @@ function fieldSchema(type: GraphQLObjectType, name: string, set: SelectionSetNod
   return field.description ? { ...schema, description: restWords(field.description) } : schema;
 }
 
-/** The schema of a request body: an input type in the contract's spelling. Null is as good as absent, but where a field is `notNull`; one that is `unchecked` may be anything; an inner object that is `closed` has no other fields. */
+/** The schema of a request body: an input type in the contract's spelling. Null means absent, except in `notNull` fields. An `unchecked` field may have any value. A `closed` inner object has no other fields. */
 export function inputSchema(type: GraphQLInputType): JsonSchema {
   if (isNonNullType(type)) return inputSchema(type.ofType);
   if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType) };
@@ -115,7 +115,7 @@ function objectSchema(type: GraphQLInputObjectType): JsonSchema {
   };
 }
 
-/** The same schema with fields of these names optional, at any depth: what an answer leaves out where it does not apply. */
+/** The same schema with fields of these names optional, at any depth, because an answer omits them if they do not apply. */
 export function withOptional<Value>(schema: Value, names: readonly string[]): Value {
   if (Array.isArray(schema)) return schema.map((item) => withOptional(item, names) as unknown) as Value;
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -128,7 +128,7 @@ export function withOptional<Value>(schema: Value, names: readonly string[]): Va
   return Object.fromEntries(entries) as Value;
 }
 
-/** Words of several parts are names, in REST's spelling. */
+/** Names of several words are converted to REST's spelling. */
 function parameterLeaf(type: GraphQLInputType): JsonSchema {
   const schema = leaf(type);
   return Array.isArray(schema['enum'])
@@ -145,7 +145,7 @@ export function parameterSchema(type: GraphQLInputType, defaultValue: unknown): 
   return defaultValue === undefined ? schema : { ...schema, default: defaultValue };
 }
 
-/** Descriptions speak of fields, and of the list of models, in GraphQL's spelling. */
+/** Converts the names of fields and of the list of models in descriptions from GraphQL's spelling. */
 function restWords(description: string): string {
   return description
     .replace(/`[a-z]+[A-Z][A-Za-z]*`/g, snake)

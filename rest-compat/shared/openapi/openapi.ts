@@ -12,25 +12,25 @@ import { inputSchema, outputSchema, notNull, parameterSchema, withOptional } fro
 const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
 const TAGS: Record<string, string> = {
-  Chat: 'Conversations, in one piece or streamed.',
+  Chat: 'Conversations, whole or streamed.',
   Images: 'Images from text, and their edits.',
   Videos: 'Videos from text, an image or a video.',
   Audio: 'Speech, transcription and music.',
   Embeddings: 'Vectors of texts.',
-  Rerank: 'Texts in the order in which they answer a question.',
-  Moderations: 'Judgements of inputs.',
+  Rerank: 'Texts, sorted by how well they answer a question.',
+  Moderations: 'Checks for harmful inputs.',
   Agents: 'Agents, their runs and their knowledge.',
   Jobs: 'Asynchronous work: list, follow, cancel.',
   Webhooks: 'Signed notifications: registrations and deliveries.',
-  Usage: 'What was used: operations one by one, and added up.',
-  'Client tokens': 'Credentials that a browser may hold.',
-  Quota: "What is left of the organisation's plan.",
+  Usage: 'Usage: single operations, and sums.',
+  'Client tokens': 'Credentials for browsers.',
+  Quota: "The remaining amounts of the organisation's plan.",
   Models: 'The catalogue.',
 };
 
 /**
- * The OpenAPI 3.1 description of a face's table, made from its documents and the schema's types.
- * @param publicUrl how callers reach the installation, where that is known; it may have a path
+ * Builds the OpenAPI 3.1 description of a table, from its documents and the schema's types.
+ * @param publicUrl the installation's address for callers, if it is known; it may have a path
  */
 export function describeApi(schema: GraphQLSchema, face: Face, publicUrl = ''): JsonSchema {
   const { routes, securitySchemes, description } = face;
@@ -70,10 +70,10 @@ export function describeApi(schema: GraphQLSchema, face: Face, publicUrl = ''): 
   };
 }
 
-/** The one that a row's path is answered in, whatever headers come. */
+/** The convention of a row's path, without regard to the request's headers. */
 const conventionOf = (face: Face, { path }: Route): Convention => face.conventionOf({ headers: {} }, path);
 
-/** The description as the text that is committed, and that is served with the public address. */
+/** The description as text: it is committed, and served with the public address. */
 export function printApi(schema: GraphQLSchema, face: Face, publicUrl?: string): string {
   return `${JSON.stringify(describeApi(schema, face, publicUrl), null, 2)}\n`;
 }
@@ -83,8 +83,8 @@ function namedSchemas(endpoints: Endpoint[]): Record<string, JsonSchema> {
   const named = new Map<string, JsonSchema>();
   for (const endpoint of endpoints) {
     const { schemaName } = endpoint.route;
-    const { toldSchema, bytesOnly } = endpoint.route;
-    const chunk = toldSchema ?? (endpoint.stream && chunkSchema(endpoint.route, endpoint.stream));
+    const { answerEventSchema, bytesOnly } = endpoint.route;
+    const chunk = answerEventSchema ?? (endpoint.stream && chunkSchema(endpoint.route, endpoint.stream));
     for (const [name, schema] of [
       ...(bytesOnly ? [] : withForms(schemaName, answerSchema(endpoint))),
       ...(chunk ? [[`${schemaName}Chunk`, chunk] as const] : []),
@@ -99,8 +99,8 @@ function namedSchemas(endpoints: Endpoint[]): Record<string, JsonSchema> {
 }
 
 /**
- * An answer of several forms refers to each by a name, its `title` or that of the answer's result: what stands in place is named by
- * generators of clients, some of which then find the same name twice.
+ * An answer with several forms refers to each form by a name: its `title`, or the name of the result. Inline schemas are named by
+ * client generators, and some of these then create the same name twice.
  */
 function withForms(name: string, schema: JsonSchema): (readonly [string, JsonSchema])[] {
   const forms = schema['anyOf'] as (JsonSchema & { title?: string })[] | undefined;
@@ -109,10 +109,11 @@ function withForms(name: string, schema: JsonSchema): (readonly [string, JsonSch
   return [[name, { ...schema, anyOf: parts.map(([part]) => reference(part)) }], ...parts];
 }
 
-/** A chunk brings a part of a message; tier, usage and citations stand at its end only. */
+/** A chunk has a part of a message; only the last chunk has tier, usage and citations. */
 const CHUNK_OPTIONAL = [
   'role',
   'content',
+  'reasoning',
   'tool_calls',
   'function_call',
   'logprobs',
@@ -131,13 +132,13 @@ function refer(value: unknown, names: Map<string, string>, own?: string): JsonSc
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, refer(item, names)]));
 }
 
-/** Where a root field is null in GraphQL, REST answers with an error. */
+/** If a root field is null in GraphQL, REST answers with an error. */
 const schemaOf = ({ field, selection }: Operation): JsonSchema =>
   outputSchema(new GraphQLNonNull(getNullableType(field.type)), selection);
 
 function chunkSchema({ describeEvent }: Route, stream: Operation): JsonSchema {
   const whole = withOptional(schemaOf(stream), [...CHUNK_OPTIONAL, 'sequence']);
-  // Chunks are numbered over GraphQL alone.
+  // Only GraphQL numbers chunks.
   const { sequence: _, ...shown } = whole['properties'] as Record<string, JsonSchema>;
   const schema = { ...whole, properties: shown };
   return describeEvent ? describeEvent(schema) : schema;
@@ -168,9 +169,9 @@ function operationOf(endpoint: Endpoint, convention: Convention): JsonSchema {
 }
 
 function errorStatuses({ route }: Endpoint): number[] {
-  const ofPath = route.path.includes('{') ? [404] : [];
+  const ofPath = route.path.includes('{') || route.mayNotFind ? [404] : [];
   const ofWork = (route.body ?? route.upload) ? [402] : [];
-  // Also where no field is taken: a body that comes all the same is read.
+  // Also for operations without fields, because a body is read even there.
   const ofBody = route.method === 'POST' || route.method === 'PATCH' ? [413, 415] : [];
   // Idempotency-Key.
   const ofPost = route.method === 'POST' ? [409, 422] : [];
@@ -242,7 +243,7 @@ function requestBodyOf(endpoint: Endpoint): JsonSchema {
   return { required: true, content };
 }
 
-/** A form has the fields of the JSON body; it cannot say null. */
+/** A form has the fields of the JSON body, but without null. */
 function formProperties(json: JsonSchema | null): JsonSchema {
   const content = json?.['content'] as { 'application/json': { schema: JsonSchema } } | undefined;
   const properties = (content?.['application/json'].schema['properties'] ?? {}) as JsonSchema;
@@ -251,13 +252,12 @@ function formProperties(json: JsonSchema | null): JsonSchema {
   );
 }
 
-/** Unknown fields are refused, unless they say nothing. */
+/** Unknown fields are refused unless they are null. */
 const NULL: JsonSchema = { type: 'null' };
 
 function bodyOf({ route, operation }: Endpoint): JsonSchema {
   const input = operation.variables.find(({ name }) => name === BODY_VARIABLE);
-  if (!input || !route.body)
-    throw new Error(`${route.path}: a body stands in the place of the variable ${BODY_VARIABLE}`);
+  if (!input || !route.body) throw new Error(`${route.path}: a body needs the variable ${BODY_VARIABLE}`);
   if (route.body.schema) return jsonBody(route.body.schema, route.body);
   const schema = inputSchema(input.type);
   const properties = { ...(schema['properties'] as JsonSchema), ...route.body.extra };
@@ -273,7 +273,7 @@ function successOf(endpoint: Endpoint, convention: Convention): JsonSchema {
   const { route } = endpoint;
   const isGeneration = route.document?.includes('job { id status') === true;
   return {
-    description: isEventStream(endpoint) ? 'The events as they come.' : 'The answer.',
+    description: isEventStream(endpoint) ? 'The events of the stream.' : 'The answer.',
     headers: {
       ...RATE_HEADERS,
       ...(isGeneration ? { 'X-Job-Id': headerReference('JobId') } : {}),
@@ -296,7 +296,7 @@ function contentOf(endpoint: Endpoint, fault: JsonSchema): JsonSchema {
   return {
     ...(route.bytesOnly ? {} : { 'application/json': { schema: answer } }),
     ...(stream ? { [EVENT_STREAM]: { schema: eventSchema([chunk, fault], UNTIL_DONE) } } : {}),
-    ...(route.toldSchema ? { [EVENT_STREAM]: { schema: eventSchema([chunk, fault], BY_TYPE) } } : {}),
+    ...(route.answerEventSchema ? { [EVENT_STREAM]: { schema: eventSchema([chunk, fault], BY_TYPE) } } : {}),
     ...Object.fromEntries((route.alsoAnswers ?? []).map((type) => [type, { schema: plainSchema(type) }])),
   };
 }
@@ -309,7 +309,7 @@ const UNTIL_DONE = '`data: [DONE]` ends the stream.';
 const plainSchema = (type: string): JsonSchema =>
   type.startsWith('text/') || type.endsWith('subrip') ? { type: 'string' } : {};
 
-/** One event of the stream, as validators read it: its `data:` is text, which holds JSON. A stream that breaks off says why in its last event. */
+/** One event of the stream, for validators: its `data:` is text that contains JSON. The last event of a failed stream contains the error. */
 function eventSchema(contents: JsonSchema[], framing: string): JsonSchema {
   const json = {
     contentMediaType: 'application/json',

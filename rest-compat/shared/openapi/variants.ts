@@ -3,14 +3,14 @@ import type { JsonSchema } from '../route.types.js';
 const GIVEN: JsonSchema = { type: 'string', pattern: '\\S' };
 const ABSENT: JsonSchema = { type: 'null' };
 
-/** One form of a body: fields that it needs and fields that it has no use for. */
+/** One form of a body: its required fields and its forbidden fields. */
 interface Variant {
   words: (string | null)[];
   needs?: string[];
   refuses?: string[];
 }
 
-/** The forms of a body that a field tells apart, such as `operation` or `mode`; a form with the word null is that of its absence. */
+/** The forms of a body, which depend on a field such as `operation` or `mode`. The form with the word null is used if the field is absent. */
 function byField(field: string, variants: Variant[]): JsonSchema {
   const anyOf = variants.map(({ words, needs = [], refuses = [] }) => ({
     properties: {
@@ -54,7 +54,7 @@ export const MUSIC_FORMS = byField('mode', [
   { words: ['audio_to_audio'], needs: ['source_audio'] },
 ]);
 
-/** Contract 4.6: a transcript is that of a sample. */
+/** Contract 4.6: a transcript needs its sample. */
 export const SPEECH_FORMS: JsonSchema = {
   anyOf: [
     { properties: { reference_text: { enum: [null, ''] } } },

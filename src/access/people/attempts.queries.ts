@@ -33,7 +33,7 @@ export async function endAttempts(sql: Sql, email: string): Promise<void> {
 }
 
 /** The right password of one organisation does not reset the count of guesses at passwords of others: only its own attempt is taken back. */
-export async function takeBackAttempt(sql: Sql, email: string): Promise<void> {
+export async function revertAttempt(sql: Sql, email: string): Promise<void> {
   await sql.query(
     'UPDATE sign_in_failures SET failures = failures - 1 WHERE email_hash = $1 AND failures > 0',
     [nameOf(email)],

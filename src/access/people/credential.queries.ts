@@ -42,7 +42,7 @@ export const PASSWORDS = `SELECT password_hash AS stored, vouched_by AS "vouched
   WHERE user_id = $1 AND password_hash IS NOT NULL ORDER BY vouched_by`;
 
 /** Locks a password; answers nothing if the password has been changed since it was read. */
-export const HOLD_PASSWORD = `SELECT 1 FROM credentials
+export const LOCK_PASSWORD = `SELECT 1 FROM credentials
   WHERE user_id = $1 AND vouched_by IS NOT DISTINCT FROM $2 AND password_hash = $3 FOR UPDATE`;
 
 /** People's credentials that are valid in one organisation: the proven one, else the one that this organisation vouches for. */
@@ -55,5 +55,5 @@ export const LOCK_FOR_LINK = `SELECT 1 FROM credentials c JOIN sign_in_links l O
   WHERE l.hash = $1 FOR UPDATE OF c`;
 
 /** If several browsers use a link at once, one of them gets it. */
-export const TAKE_LINK = `DELETE FROM sign_in_links WHERE hash = $1
+export const CONSUME_LINK = `DELETE FROM sign_in_links WHERE hash = $1
   RETURNING user_id, vouched_by, expires_at > now() AS valid`;

@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { sqlOf } from '../../database/index.js';
 import { notFound } from '../../contract/errors.js';
 import { recordCredential } from './credential-audit.js';
-import { LOCK_FOR_LINK, LOCK_PERSON, TAKE_LINK } from './credential.queries.js';
+import { LOCK_FOR_LINK, LOCK_PERSON, CONSUME_LINK } from './credential.queries.js';
 import { SignInLink } from './people.entity.js';
 import type { CredentialOwner, NewLink } from './people.types.js';
 import { hashToken, isToken, newToken } from './sessions.js';
@@ -56,13 +56,14 @@ export async function readLink(
  * Uses a link up; of several simultaneous calls one succeeds. Call it inside a transaction. @returns the link's person, and who vouches for them.
  * @throws ApiError not_found
  */
-export async function takeLink(em: EntityManager, token: unknown): Promise<CredentialOwner> {
+export async function consumeLink(em: EntityManager, token: unknown): Promise<CredentialOwner> {
   if (!isToken(token)) throw unknownLink();
   const [sql, hash] = [sqlOf(em), hashToken(token)];
   await sql.query(LOCK_FOR_LINK, [hash]);
-  const [taken] = await sql.query<{ user_id: string; vouched_by: string | null; valid: boolean }>(TAKE_LINK, [
-    hash,
-  ]);
+  const [taken] = await sql.query<{ user_id: string; vouched_by: string | null; valid: boolean }>(
+    CONSUME_LINK,
+    [hash],
+  );
   if (taken?.valid !== true) throw unknownLink();
   return { userId: taken.user_id, vouchedBy: taken.vouched_by };
 }

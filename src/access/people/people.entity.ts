@@ -45,4 +45,14 @@ export const SignInLink = defineEntity({
   },
 });
 
-export const peopleEntities = [User, Session, SignInLink];
+/** A person who operates the installation. Only the system role may read the table. */
+export const OperatorEntity = defineEntity({
+  name: 'Operator',
+  tableName: 'operators',
+  properties: {
+    user: () => p.manyToOne(User).primary(),
+    createdAt: p.datetime().defaultRaw('now()'),
+  },
+});
+
+export const peopleEntities = [User, Session, SignInLink, OperatorEntity];

@@ -3,10 +3,10 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { sqlOf } from '../../database/index.js';
 import type { Database } from '../../database/index.js';
 import { ApiError, invalid, notFound } from '../../contract/errors.js';
-import { beginAttempt, endAttempts, takeBackAttempt } from './attempts.queries.js';
+import { beginAttempt, endAttempts, revertAttempt } from './attempts.queries.js';
 import {
   DELETE_UNPROVEN,
-  HOLD_PASSWORD,
+  LOCK_PASSWORD,
   INSERT_PROVEN,
   LOCK_PERSON,
   PASSWORDS,
@@ -14,7 +14,7 @@ import {
   STORE_PASSWORD,
 } from './credential.queries.js';
 import { recordCredential } from './credential-audit.js';
-import { endLinks, insertLink, readLink, takeLink } from './links.js';
+import { endLinks, insertLink, readLink, consumeLink } from './links.js';
 import { SignInLink, User } from './people.entity.js';
 import { checkPassword, hashPassword, matchPassword, MAX_PASSWORD } from './passwords.js';
 import type { CredentialOwner, NewSession, PeopleService } from './people.types.js';
@@ -64,7 +64,7 @@ const reachBy = (vouchedBys: readonly (string | null)[]): Reach =>
 const wrong = () => new ApiError('unauthorized', 'Invalid email or password');
 
 /** Makes a session for an authenticated person, with the given reach. @throws ApiError forbidden */
-async function enter(em: EntityManager, userId: string, reach: Reach): Promise<NewSession> {
+async function createSessionFor(em: EntityManager, userId: string, reach: Reach): Promise<NewSession> {
   const signedIn = await findSignedIn(em, userId, reach);
   if (signedIn === null || signedIn.organizations.length === 0)
     throw new ApiError('forbidden', 'Not a member of any organization');
@@ -89,7 +89,7 @@ async function storePassword(
 async function holdPasswords(em: EntityManager, userId: string, passwords: Password[]): Promise<Password[]> {
   const held: Password[] = [];
   for (const password of passwords) {
-    const still = await sqlOf(em).query(HOLD_PASSWORD, [userId, password.vouchedBy, password.stored]);
+    const still = await sqlOf(em).query(LOCK_PASSWORD, [userId, password.vouchedBy, password.stored]);
     if (still.length > 0) held.push(password);
   }
   return held;
@@ -99,7 +99,7 @@ async function holdPasswords(em: EntityManager, userId: string, passwords: Passw
  * Marks an address as proven. If only organisations vouched for it before, the passwords that were set may be somebody else's: they are deleted,
  * with their sessions and links.
  */
-export async function vouchFor(em: EntityManager, userId: string): Promise<void> {
+export async function markEmailVerified(em: EntityManager, userId: string): Promise<void> {
   const sql = sqlOf(em);
   await sql.query(LOCK_PERSON, [userId]);
   const [gone] = await sql.query<{ n: number; signed_in_at: Date | null }>(DELETE_UNPROVEN, [userId]);
@@ -131,7 +131,7 @@ export function createPeopleService({ database }: { database: Database }): Peopl
     const right = await matchPassword(password, passwords);
     // A person who knows one organisation's password must not get unlimited guesses at another's.
     if (right.length > 0)
-      await (areAll && right.length === passwords.length ? endAttempts : takeBackAttempt)(system, email);
+      await (areAll && right.length === passwords.length ? endAttempts : revertAttempt)(system, email);
     return right;
   };
   return {
@@ -147,15 +147,15 @@ export function createPeopleService({ database }: { database: Database }): Peopl
         // If the password was changed meanwhile, its sessions have ended; no new one may begin with it.
         const held = await holdPasswords(em, person.id, right);
         if (held.length === 0) throw wrong();
-        return enter(em, person.id, reachBy(held.map(({ vouchedBy }) => vouchedBy)));
+        return createSessionFor(em, person.id, reachBy(held.map(({ vouchedBy }) => vouchedBy)));
       });
     },
     signInVerified: (email) =>
       database.allTenants(async (em) => {
         const person = await findPerson(em, email);
         if (person === null) throw new ApiError('forbidden', 'Not a member of any organization');
-        await vouchFor(em, person.id);
-        return enter(em, person.id, null);
+        await markEmailVerified(em, person.id);
+        return createSessionFor(em, person.id, null);
       }),
     session: async (token) =>
       isToken(token) ? await database.allTenants((em) => findSession(em, token)) : null,
@@ -173,7 +173,7 @@ export function createPeopleService({ database }: { database: Database }): Peopl
       database.allTenants(async (em) => {
         const person = await findPerson(em, email);
         if (person === null) throw notFound('Person not found');
-        await vouchFor(em, person.id);
+        await markEmailVerified(em, person.id);
         return { ...(await insertLink(em, { userId: person.id, vouchedBy: null })), email: person.email };
       }),
   };
@@ -193,13 +193,13 @@ function passwordChanges(
       });
       const stored = await hashPassword(checkPassword(given), beside?.stored);
       return database.allTenants(async (em) => {
-        const { userId, vouchedBy } = await takeLink(em, token);
+        const { userId, vouchedBy } = await consumeLink(em, token);
         await storePassword(em, { userId, vouchedBy }, stored);
         const actor = { kind: 'person', id: userId, name: null } as const;
         await recordCredential(em, { userId, vouchedBy }, { action: 'password_set', actor });
         const reach = reachBy([vouchedBy]);
         await endSessions(em, userId, { reach });
-        const entered = await enter(em, userId, reach);
+        const entered = await createSessionFor(em, userId, reach);
         const isOnly = (await passwordsOf(em, userId)).length === 1;
         if (isOnly) await endAttempts(sqlOf(em), entered.user.email.toLowerCase());
         return entered;

@@ -25,3 +25,10 @@ export const END_BY_HASH = endWhere('s.hash = $1');
 export const END_OF_PERSON = endWhere(
   's.user_id = $1 AND ($2::text[] IS NULL OR s.vouched_by IS NULL OR s.vouched_by && $2) AND s.id IS DISTINCT FROM $3',
 );
+
+/** A session that only an organisation vouches for is no operator's, whoever its person is: that organisation may have set the password. */
+export const IS_OPERATOR = {
+  name: 'penstock_is_operator',
+  text: `SELECT 1 FROM operators o JOIN sessions s ON s.user_id = o.user_id
+    WHERE o.user_id = $1 AND s.id = $2 AND s.vouched_by IS NULL AND s.revoked_at IS NULL AND s.expires_at > now()`,
+};

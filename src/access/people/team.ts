@@ -1,8 +1,10 @@
-import { LockMode } from '@mikro-orm/postgresql';
-import type { EntityManager } from '@mikro-orm/postgresql';
+import { LockMode, raw } from '@mikro-orm/postgresql';
+import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
+import { toPage } from '../../collections/page.js';
+import type { Page, PageQuery } from '../../collections/page.js';
 import { sqlOf } from '../../database/index.js';
 import type { Database } from '../../database/index.js';
-import { ApiError, notFound } from '../../contract/errors.js';
+import { ApiError, invalid, notFound } from '../../contract/errors.js';
 import type { MemberRole } from '../../contract/words.js';
 import { Member } from '../access.entity.js';
 import type { MemberRow } from '../access.entity.js';
@@ -26,8 +28,10 @@ export interface TeamMember {
 
 /** How owners and admins manage the members of their organisation (decisions 5). */
 export interface TeamService {
-  /** In the order in which they joined. */
-  list(orgId: string): Promise<TeamMember[]>;
+  /** In the order in which they joined. @throws ApiError invalid_request for a cursor that is none */
+  page(orgId: string, query: PageQuery): Promise<Page<TeamMember> & { cursors: string[] }>;
+  /** @throws ApiError not_found */
+  get(orgId: string, userId: string): Promise<TeamMember>;
   /**
    * Adds a member. Returns a sign-in link if the person has no password for this organisation and the address is not proven; else null.
    * @throws ApiError forbidden, invalid_request, conflict
@@ -38,8 +42,8 @@ export interface TeamService {
   ): Promise<{ member: TeamMember; link: NewLink | null }>;
   /** @throws ApiError forbidden, not_found, invalid_request for the last owner */
   changeRole(actor: Principal, userId: string, role: MemberRole): Promise<TeamMember>;
-  /** @throws ApiError as for `changeRole` */
-  remove(actor: Principal, userId: string): Promise<void>;
+  /** Answers the member as they were; null where they joined just now. @throws ApiError as for `changeRole` */
+  remove(actor: Principal, userId: string): Promise<TeamMember | null>;
   /**
    * Makes a link by which a member sets a new password for this organisation. If the address is proven, only the operator can make a link,
    * because that link gives access to all of the person's organisations.
@@ -83,13 +87,42 @@ const roleOf = ({ person }: Principal): MemberRole => person?.role ?? 'viewer';
 
 const memberNotFound = () => notFound('Member not found');
 
-/** The members of an organisation, or one of them, in the order in which they joined. */
-async function find(em: EntityManager, where: { orgId: string; user?: string }): Promise<Found[]> {
-  const order = { orderBy: { createdAt: 'asc', user: 'asc' }, populate: ['user'] } as const;
-  const members = await em.find(Member, where, order);
+async function withCredentials(em: EntityManager, orgId: string, members: MemberRow[]): Promise<Found[]> {
   const ids = members.map(({ user }) => user.id);
-  const credentials = await credentialsIn(em, where.orgId, ids);
+  const credentials = await credentialsIn(em, orgId, ids);
   return members.map((member) => toFound(member, credentials.get(member.user.id)));
+}
+
+async function find(em: EntityManager, orgId: string, user: string): Promise<Found | undefined> {
+  const members = await em.find(Member, { orgId, user }, { populate: ['user'] });
+  return (await withCredentials(em, orgId, members))[0];
+}
+
+/** A place in the list: when a member joined, in milliseconds, and who. It holds when the member is gone. */
+const cursorOf = ({ createdAt, userId }: TeamMember): string => `${Date.parse(createdAt)}.${userId}`;
+
+const joined = () => raw((alias) => `date_trunc('milliseconds', ${alias}.created_at)`);
+
+/** The members after a place, or before it. @throws ApiError invalid_request */
+function beyond(cursor: string | undefined, side: '$gt' | '$lt', param: string): FilterQuery<MemberRow>[] {
+  if (cursor === undefined) return [];
+  const [, time, user] = /^(\d{1,15})\.(usr_[\w-]{1,100})$/.exec(cursor) ?? [];
+  if (time === undefined || user === undefined) throw invalid('Invalid cursor', param);
+  const at = new Date(Number(time));
+  return [{ $or: [{ [joined()]: { [side]: at } }, { [joined()]: at, user: { [side]: user } }] }];
+}
+
+/** In the order in which they joined, one more than the page has. */
+async function findPage(em: EntityManager, orgId: string, page: PageQuery): Promise<TeamMember[]> {
+  const { first, after, before, backwards = false } = page;
+  const bounds = [...beyond(after, '$gt', 'after'), ...beyond(before, '$lt', 'before')];
+  const order = backwards ? 'desc' : 'asc';
+  const members = await em.find(
+    Member,
+    { $and: [{ orgId }, ...bounds] },
+    { orderBy: [{ [joined()]: order }, { user: order }], limit: first + 1, populate: ['user'] },
+  );
+  return (await withCredentials(em, orgId, members)).map(({ member }) => member);
 }
 
 /**
@@ -112,17 +145,23 @@ async function makeLink(em: EntityManager, actor: Principal, userId: string): Pr
 export function createTeamService(options: { database: Database; members: MemberService }): TeamService {
   const { database, members } = options;
   const get = async (orgId: string, userId: string): Promise<Found> => {
-    const [found] = await database.allTenants((em) => find(em, { orgId, user: userId }));
+    const found = await database.allTenants((em) => find(em, orgId, userId));
     if (found === undefined) throw memberNotFound();
     return found;
   };
   const link = (actor: Principal, userId: string): Promise<NewLink | null> =>
     database.allTenants((em) => makeLink(em, actor, userId));
   return {
-    async list(orgId) {
-      const found = await database.allTenants((em) => find(em, { orgId }));
-      return found.map(({ member }) => member);
+    async page(orgId, query) {
+      const found = await database.allTenants((em) => findPage(em, orgId, query));
+      const page = toPage(found, query, cursorOf);
+      return {
+        ...page,
+        cursors: page.nodes.map(cursorOf),
+        count: () => database.allTenants((em) => em.count(Member, { orgId })),
+      };
     },
+    get: async (orgId, userId) => (await get(orgId, userId)).member,
     async add(actor, { email, role }) {
       checkRank(roleOf(actor), role);
       const { userId } = await members.invite(actor.orgId, email, role);
@@ -134,7 +173,9 @@ export function createTeamService(options: { database: Database; members: Member
       return (await get(actor.orgId, userId)).member;
     },
     async remove(actor, userId) {
+      const found = await database.allTenants((em) => find(em, actor.orgId, userId));
       await members.remove(actor.orgId, userId, roleOf(actor));
+      return found?.member ?? null;
     },
     async createLink(actor, userId) {
       const made = await link(actor, userId);

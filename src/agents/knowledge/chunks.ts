@@ -1,19 +1,19 @@
-/** Characters of a passage of most texts, and how many of the one before it are repeated so that no sentence is lost between two. */
+/** Characters of a passage in most texts, and of its overlap with the passage before, so that no sentence is split between two. */
 const USUAL = 900;
 const OVERLAP = 120;
-/** Characters that are cleaned at a time: what their cleaning needs is a multiple of them. */
+/** Characters that are cleaned at a time; the cleaning needs a multiple of this much memory. */
 const SLICE = 65_536;
-/** Each costs a vector that every question is compared with, so that the passages of a long text are longer. */
+/** The maximum of passages of one text. Every question is compared with each passage's vector, so a long text has longer passages. */
 const MAX_CHUNKS = 40_000;
 
-/** No passage takes a text less than half of its limit further, but for what it repeats. */
+/** A passage adds at least half of its maximum length, besides the overlap. */
 const limitFor = (length: number): number => Math.max(USUAL, Math.ceil(2 * (length / MAX_CHUNKS + OVERLAP)));
 
 /** Where to end a passage of at most `most`: after a paragraph, else a sentence, else a word. */
 function breakBefore(text: string, start: number, most: number): number {
   const limit = start + most;
   if (limit >= text.length) return text.length;
-  // Only there: in a text without paragraphs a search back for one would go to its beginning, for every passage.
+  // Searched within this slice only: in a text without paragraphs, each search would otherwise go back to the beginning.
   const passage = text.slice(start, limit);
   for (const mark of ['\n\n', '\n', '. ', '? ', '! ', '; ', ' ']) {
     const at = passage.lastIndexOf(mark);
@@ -24,7 +24,7 @@ function breakBefore(text: string, start: number, most: number): number {
   return code >= 0xdc00 && code <= 0xdfff ? limit - 1 : limit;
 }
 
-/** A text that goes on with more may be cleaned again with it: nothing of it changes but blanks at its end. */
+/** Cleaned text may be cleaned again together with the text that follows it: only blanks at its end change. */
 function cleaned(text: string): string {
   return text
     .replace(/\r\n?/g, '\n')
@@ -41,7 +41,7 @@ function sliceEnd(text: string, limit: number): number {
   return last === 0x0d || (last >= 0xd800 && last <= 0xdbff) ? limit - 1 : limit;
 }
 
-/** Takes the passages of a text that may go on, unless it is the `last`. @returns where the next one begins */
+/** Cuts passages from a text that continues, unless it is the `last` part. @returns the start of the next passage */
 function* take(text: string, last: boolean, most: number): Generator<string, number> {
   let start = 0;
   while (last ? start < text.length : start + most < text.length) {

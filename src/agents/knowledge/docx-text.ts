@@ -2,7 +2,7 @@ import mammoth from 'mammoth';
 import yauzl from 'yauzl';
 import { isCompound } from './file-kind.js';
 
-/** What a DOCX may hold unpacked, and in how many parts. */
+/** The maximum of unpacked bytes and of parts of a DOCX. */
 const MAX_UNPACKED = 60 * 1024 * 1024;
 const MAX_PARTS = 5000;
 const HEAD = 4096;
@@ -17,7 +17,7 @@ interface PageParts {
 
 const unopened = (): Error => new Error('The document cannot be opened');
 
-/** Adds up what the archive says it holds, and lets yauzl hold it to that, before anything unpacks it whole. */
+/** Adds up the sizes that the archive declares before anything is unpacked; yauzl refuses an entry that exceeds its declared size. */
 function checkArchive(bytes: Buffer): Promise<PageParts> {
   return new Promise((resolve, reject) => {
     yauzl.fromBuffer(bytes, { lazyEntries: true, validateEntrySizes: true }, (error, archive) => {
@@ -68,7 +68,7 @@ function unescaped(text: string): string {
   });
 }
 
-/** The text of a part of WordprocessingML: what stands in `w:t`, with the ends of its paragraphs. */
+/** The text of a part of WordprocessingML: the contents of `w:t`, with the ends of paragraphs. */
 function markupText(xml: string): string {
   let text = '';
   let isText = false;

@@ -1,4 +1,4 @@
-/** Of UTF-16 without a mark: so many of its units have a byte that is zero, or another that no text of single bytes has, all on one side. */
+/** UTF-16 without a byte order mark is recognised if this share of its units has, on one side, a byte that text in single bytes never has (such as zero). */
 const LEAST_ZEROS = 0.1;
 /** Some letters have their zero on the other side: 一 is U+4E00. */
 const MOST_OTHERS = 0.1;
@@ -7,13 +7,13 @@ const HEAD_BYTES = 1024;
 /** Not those for blanks, lines and pages, nor what changes the encoding within a text. */
 const isControl = (byte: number): boolean => byte < 9 || (byte > 13 && byte < 32 && byte !== 0x1b);
 
-/** The encoding that a text's first bytes tell: by a mark, or by the zeros that UTF-16 has on one side of its letters. Null where they do not. */
+/** The encoding that a text's first bytes show: by a byte order mark, or by the zero bytes of UTF-16. Null if they show none. */
 export function knownEncoding(head: Buffer): 'utf-16le' | 'utf-16be' | null {
   const mark = head.toString('latin1', 0, 2);
   if (mark === '\xff\xfe') return 'utf-16le';
   if (mark === '\xfe\xff') return 'utf-16be';
   const zeros = sideOf(head, (byte) => byte === 0);
-  // Letters of one alphabet share a byte: that of Cyrillic and Greek is a control character.
+  // The letters of one alphabet share a byte, which for Cyrillic and Greek is a control character.
   return zeros ?? sideOf(head, isControl);
 }
 

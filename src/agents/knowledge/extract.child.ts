@@ -15,7 +15,7 @@ import { tableText } from './table-text.js';
 import { decodeText } from './text-encoding.js';
 import { vectorOf } from './vectors.js';
 
-/** More than any file may have that is nothing but text. */
+/** More characters than a file of plain text may have. */
 const MAX_TEXT = 60 * 1024 * 1024;
 
 async function readInput(): Promise<Buffer> {
@@ -43,7 +43,7 @@ async function pdfText(bytes: Buffer): Promise<string[]> {
     disableFontFace: true,
     useSystemFonts: false,
     stopAtErrors: false,
-    // Texts whose fonts are not in the file say only which of the usual tables their letters are numbers in.
+    // A text whose fonts are not embedded refers to a standard character map, which must be loaded.
     cMapUrl: pdfFolder('cmaps'),
     cMapPacked: true,
     standardFontDataUrl: pdfFolder('standard_fonts'),
@@ -67,7 +67,7 @@ async function pdfText(bytes: Buffer): Promise<string[]> {
   return pages;
 }
 
-/** A text in pieces, for a long one takes more memory in one. */
+/** Each returns the text in pieces, because a long text takes more memory as one string. */
 const READERS: Record<FileKind, (bytes: Buffer) => Promise<string[]> | string[]> = {
   pdf: pdfText,
   docx: docxText,
@@ -93,7 +93,7 @@ function* passagesOf(pieces: readonly string[], most: number): Generator<string>
   if (line !== '') yield `${line}]\n`;
 }
 
-function* beginningOf(pieces: readonly string[], most: number): Generator<string> {
+function* upTo(pieces: readonly string[], most: number): Generator<string> {
   const parts: string[] = [];
   let length = 0;
   for (const piece of pieces) {
@@ -113,7 +113,7 @@ const [kind, wanted, most = Infinity] = process.argv.slice(2);
 process.on('disconnect', () => process.exit(0));
 try {
   const pieces = await READERS[kind as FileKind](await readInput());
-  const parts = wanted === 'passages' ? passagesOf(pieces, Number(most)) : beginningOf(pieces, Number(most));
+  const parts = wanted === 'passages' ? passagesOf(pieces, Number(most)) : upTo(pieces, Number(most));
   for (const part of parts) await write(part);
   process.exit(0);
 } catch (error) {

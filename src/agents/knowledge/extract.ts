@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { ExtractedText } from '../agents.types.js';
 import type { FileKind } from './file-kind.js';
-import { standBack } from '../../processes/index.js';
+import { lowerPriority } from '../../processes/index.js';
 
 /** Both stay under what trust 2 allows a hostile file (60 s, 512 MB), with room for the start and the end. */
 const TIME_LIMIT_MS = 55_000;
-/** Callers wait for what is given with a call: 30 s in all (decisions 1). */
+/** Callers wait while inputs are read: at most 30 s in all (decisions 1). */
 const GIVEN_TIME_LIMIT_MS = 25_000;
 const MEMORY_LIMIT_BYTES = 440 * 1024 * 1024;
 const HEAP_MB = 256;
@@ -19,7 +19,7 @@ const PART = 1024 * 1024;
 const LINE_END = 0x0a;
 const MAX_REASON = 200;
 
-/** A file whose text could not be had; the message is for the file's owner. */
+/** The text of a file cannot be extracted. The message is for the file's owner. */
 export class ExtractionError extends Error {
   constructor(message: string) {
     super(message);
@@ -33,7 +33,7 @@ function entry(): string {
   return fileURLToPath(new URL(path, import.meta.url));
 }
 
-/** Resident memory; null where the system does not tell (then the heap limit alone holds). */
+/** Resident memory in bytes; null if the system does not report it (then only the heap limit applies). */
 async function residentBytes(pid: number): Promise<number | null> {
   const line = await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => null);
   const pages = line?.split(' ')[1];
@@ -54,7 +54,7 @@ function guard(child: ChildProcess, until: number, stop: (reason: string) => voi
   };
 }
 
-/** A document, and whoever may give up on it. */
+/** A document and the signal that cancels its reading. */
 export interface Document {
   bytes: Buffer;
   kind: FileKind;
@@ -62,7 +62,7 @@ export interface Document {
 }
 
 /**
- * A document's passages with their vectors, in parts as knowledge.queries.ts stores them: JSON that nobody reads on the way, for it may be long.
+ * A document's passages with their vectors, in parts as knowledge.queries.ts stores them: JSON that is passed on without being parsed, because it may be long.
  * @throws ExtractionError
  */
 export async function extractPassages(document: Document): Promise<Iterable<Buffer>> {
@@ -70,7 +70,7 @@ export async function extractPassages(document: Document): Promise<Iterable<Buff
   return { [Symbol.iterator]: () => linesOf(output) };
 }
 
-/** Lines of what came in pieces, each put together when it is asked for. */
+/** The lines of a chunked output; each is joined when it is requested. */
 function* linesOf(pieces: readonly Buffer[]): Generator<Buffer, void> {
   let line: Buffer[] = [];
   for (const piece of pieces) {
@@ -115,7 +115,7 @@ async function readOnce({ bytes, kind, signal, wanted, until }: Attempt): Promis
     detached: true,
     env: {},
   });
-  standBack(child.pid);
+  lowerPriority(child.pid);
   let reason: string | null = null;
   const stop = (why: string): void => {
     reason ??= why;
@@ -136,7 +136,7 @@ async function readOnce({ bytes, kind, signal, wanted, until }: Attempt): Promis
   }
 }
 
-/** Why a reader stopped: it writes that behind whatever it had written before. */
+/** Why a reader stopped: the last line of its output. */
 function lastWords(output: readonly Buffer[]): string {
   const end = Buffer.concat(output.slice(-2)).toString('utf8');
   return end.slice(end.lastIndexOf('\n') + 1).slice(0, MAX_REASON);
@@ -153,7 +153,7 @@ function outputOf(child: ChildProcess, bytes: Buffer, stop: (reason: string) => 
     });
     child.on('error', reject);
     child.on('close', () => resolve(parts));
-    // A process that ended early closes its input: its output tells why.
+    // A process that ended early closes its input; the reason is in its output.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(bytes);
   });

@@ -19,7 +19,7 @@ const CONTROL = /\p{Cc}/gu;
 const MAX_NAME = 255;
 
 const HEAD_BYTES = 1024;
-/** Looked at in one go: a millisecond or two. */
+/** Bytes that are examined in one slice: a millisecond or two. */
 const PIECE_BYTES = 262_144;
 const ARCHIVE = Buffer.from('PK\x03\x04', 'latin1');
 /** What a DOCX's directory names, whatever its main part is called (`word/document2.xml`); names stand in it uncompressed. */
@@ -29,7 +29,7 @@ const COMPOUND = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 const ENCRYPTED_PARTS = [Buffer.from('EncryptedPackage', 'utf16le')];
 const PDF_MARK = '%PDF-';
 
-/** What a file is by its content, read once; the name only tells kinds of text apart. Null: none of the formats. */
+/** Detects a file's format from its content, which is read once; the name only distinguishes formats of text. Null if it has none of the formats. */
 export async function kindOf(
   content: AsyncIterable<Buffer> | Iterable<Buffer>,
   filename: string,
@@ -57,10 +57,10 @@ function packedParts(head: Buffer): readonly Buffer[] | null {
   return isCompound(head) ? ENCRYPTED_PARTS : null;
 }
 
-/** Whether a file is of the older kind that documents with a password are packed into. */
+/** Whether a file is a compound file (OLE), the container of documents with a password. */
 export const isCompound = (bytes: Buffer): boolean => bytes.subarray(0, COMPOUND.length).equals(COMPOUND);
 
-/** Chunks that are not long; what was one long one leaves the event loop to others in between. */
+/** Splits long chunks, and lets the event loop run in between. */
 async function* piecesOf(
   content: AsyncIterable<Buffer> | Iterable<Buffer>,
 ): AsyncGenerator<Buffer, void, undefined> {
@@ -91,7 +91,7 @@ function textKind(filename: string): FileKind {
   return extension === 'md' || extension === 'markdown' ? 'md' : 'txt';
 }
 
-/** Whether all of some texts come by, also across the borders of chunks. */
+/** Whether a stream contains all of the given texts, also across the borders of chunks. */
 class PartsSeen {
   private readonly missing: Set<Buffer>;
   private rest = Buffer.alloc(0);
@@ -112,7 +112,7 @@ class PartsSeen {
   }
 }
 
-/** Whether all of it is text that an editor could have written, in whatever encoding. */
+/** Whether the whole content is text, in any encoding. */
 class TextSeen {
   private readonly encoding: string;
   private decoder: TextDecoder | null;
@@ -153,7 +153,7 @@ function hasUnprintable(text: string): boolean {
   return false;
 }
 
-/** The name's last part without anything that could lead elsewhere. */
+/** The last part of the name, without path characters. */
 export function baseName(filename: string): string {
   const last = filename.replaceAll('\\', '/').split('/').at(-1) ?? '';
   const name = [...last.replace(CONTROL, '').trim().toWellFormed()].slice(-MAX_NAME).join('');

@@ -4,14 +4,14 @@ import type { PassageKey, PassageScope } from './nearest.js';
 import { COUNTS, RANKED } from './retrieval.queries.js';
 
 const MAX_WORDS = 32;
-/** Passages that are ranked for one question. Ranking costs some 30 µs a passage, and words that stand everywhere tell them apart badly. */
+/** The maximum of passages that are ranked for one question. Ranking costs some 30 µs a passage, and common words hardly distinguish passages. */
 const MAX_RANKED = 200;
-/** Common words that must stand together where there is no rare one: more say little more, and each costs a walk over its passages. */
+/** How many common words a passage must contain if the question has no rare word. More words add little, and each costs a scan of its passages. */
 const MAX_TOGETHER = 2;
 /** Agents whose common words are remembered. */
 const MAX_SHELVES = 1000;
 
-/** They stand in most passages: ranking all of those costs much and tells nothing. */
+/** Stop words are in most passages: ranking by them costs much and distinguishes nothing. */
 const STOP_WORDS = new Set(
   (
     'a about all also an and any are as at be been but by can could did do does for from had has have he her his how i if in into is it its ' +
@@ -59,10 +59,11 @@ export function createFullText(sql: Sql): FullText {
   /** How many passages hold each term, {@link MAX_RANKED} + 1 at most. */
   const count = async (scope: PassageScope, terms: readonly string[]): Promise<number[]> => {
     const common = commonWords(scope);
-    const asked = terms.filter((term) => !common.has(term));
-    const values = [scope.orgId, scope.agentId, asked, MAX_RANKED + 1];
-    const rows = asked.length === 0 ? [] : await sql.query<{ nth: number; passages: number }>(COUNTS, values);
-    const counted = new Map(rows.map(({ nth, passages }) => [asked[nth], passages]));
+    const requested = terms.filter((term) => !common.has(term));
+    const values = [scope.orgId, scope.agentId, requested, MAX_RANKED + 1];
+    const rows =
+      requested.length === 0 ? [] : await sql.query<{ nth: number; passages: number }>(COUNTS, values);
+    const counted = new Map(rows.map(({ nth, passages }) => [requested[nth], passages]));
     for (const [term, passages] of counted) if (term !== undefined && passages > MAX_RANKED) common.add(term);
     return terms.map((term) => (common.has(term) ? MAX_RANKED + 1 : (counted.get(term) ?? 0)));
   };
@@ -80,14 +81,14 @@ export function createFullText(sql: Sql): FullText {
       };
       const found = await ranked(candidates);
       if (found.length > 0) return found;
-      // Common words that never stand together: any passage of the rarest is as good as another.
+      // No passage has all the common words: any passage with the rarest is as good as another.
       const least = Math.min(...counts.filter((passages) => passages > 0));
       return await ranked(terms[counts.indexOf(least)] ?? candidates);
     },
   };
 }
 
-/** The words that stand in too many passages to be ranked by, for each agent: counting those costs the most, and they are asked for often. */
+/** For each agent, the words that are in too many passages for ranking. Counting them is the most expensive part, and questions repeat them. */
 function createMemory(): (scope: PassageScope) => Set<string> {
   const shelves = new LRUCache<string, { version: string; words: Set<string> }>({ max: MAX_SHELVES });
   return ({ agentId, version }) => {

@@ -3,7 +3,7 @@ import type { InferEntity } from '@mikro-orm/postgresql';
 import { tenantFilter } from '../../database/index.js';
 import type { KnowledgeFile } from '../agents.types.js';
 
-/** A file that an agent knows (contract 2.13). How far its reading is, workers write by statements (knowledge.queries.ts). */
+/** A knowledge file of an agent (contract 2.13). Workers update its state by statements (knowledge.queries.ts). */
 export const KnowledgeFileEntity = defineEntity({
   name: 'KnowledgeFile',
   tableName: 'knowledge_files',

@@ -20,19 +20,19 @@ export const COPY = `WITH source AS (
 /** Wakes the readers. */
 export const NOTIFY = `SELECT pg_notify('penstock_knowledge', $1)`;
 
-/** Uploads to one agent wait for each other, so that the plan's number holds. */
+/** Locks the uploads to one agent, so that the plan's limit holds. */
 export const LOCK_UPLOADS = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 7309))';
 
 /** Attempts before a file whose worker died each time is failed. */
 const MAX_ATTEMPTS = 3;
 
-/** Waiting, or in the hands of a worker that was lost. */
+/** Pending, or claimed by a worker whose lease expired. */
 const OPEN = `(f.status = 'pending' OR (f.status = 'processing' AND f.lease_until < clock_timestamp() AND f.attempt < ${MAX_ATTEMPTS}))`;
 
-/** More than workers take files at the same moment: some of the candidates are theirs. */
+/** More candidates than workers that claim at the same time, because those lock some of them. */
 const CANDIDATES = 100;
 
-/** In a worker's hands. */
+/** Claimed by a worker. */
 const WORKED = `(f.status = 'processing' AND f.lease_until >= clock_timestamp())`;
 
 /**
@@ -69,14 +69,14 @@ export const CLAIM = {
     FROM next WHERE f.id = next.id RETURNING f.id, f.org_id, f.agent_id, f.file_id, f.filename, f.content_type, f.fence`,
 };
 
-/** Which of the files are still to be read. The reader of a deleted file is freed. */
-export const STILL = {
+/** Which of the files still exist: the reading of a deleted file is stopped. */
+export const SELECT_EXISTING = {
   name: 'knowledge_still',
   text: `SELECT id FROM knowledge_files WHERE id = ANY ($1) AND status = 'processing'`,
 };
 
-/** Whether there is anything for the two below. */
-export const LOOK = {
+/** Whether the two statements below have rows to change. */
+export const HAS_SWEEP_WORK = {
   name: 'knowledge_look',
   text: `SELECT 1 FROM knowledge_files
     WHERE status = 'pending' OR (status = 'processing' AND lease_until < clock_timestamp()) LIMIT 1`,
@@ -90,14 +90,14 @@ export const FAIL = `UPDATE knowledge_files SET status = 'failed', error_message
     updated_at = clock_timestamp()
   WHERE id = $1 AND fence = $2 AND status = 'processing'`;
 
-export const GIVE_BACK = `UPDATE knowledge_files SET status = 'pending', attempt = attempt - 1, worker_id = NULL, lease_until = NULL
+export const RELEASE_CLAIMS = `UPDATE knowledge_files SET status = 'pending', attempt = attempt - 1, worker_id = NULL, lease_until = NULL
   WHERE id = $1 AND fence = $2 AND status = 'processing'`;
 
-/** The end of an attempt that is still its own; it holds the file until all its passages are there. */
+/** Ends an attempt whose fence still matches, and locks the file until all its passages are stored. */
 export const COMPLETE = `UPDATE knowledge_files SET status = 'completed', chunk_count = 0, error_message = NULL, worker_id = NULL, lease_until = NULL
   WHERE id = $1 AND fence = $2 AND status = 'processing' RETURNING id`;
 
-/** Some of its passages (JSON from extract.child.ts, as bytes), which go on from the number that is there. */
+/** Adds passages (JSON from extract.child.ts, as bytes), numbered on from those that are stored. */
 export const STORE = {
   name: 'knowledge_store',
   text: `WITH added AS (

@@ -3,12 +3,14 @@ import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Principal } from '../../access/access.types.js';
 import { storageLimitOf } from '../../access/index.js';
+import { badCursor, toPage, newestFirst } from '../../collections/page.js';
+import type { Page, PageQuery } from '../../collections/page.js';
 import { sqlOf } from '../../database/index.js';
 import type { Database, Sql } from '../../database/database.types.js';
 import { ApiError, invalid, notFound } from '../../contract/errors.js';
 import type { FileService, FileSource } from '../../files/files.types.js';
 import { newId } from '../../contract/ids.js';
-import { bindToKey, takeBound } from '../../idempotency/index.js';
+import { bindToKey, takeBoundId } from '../../idempotency/index.js';
 import type { KeyedCall } from '../../idempotency/index.js';
 import { FairSemaphore } from '../../processes/index.js';
 import { agentPlanOf } from '../agent.input.js';
@@ -16,7 +18,7 @@ import { AgentEntity } from '../agent.entity.js';
 import type {
   CopiedFile,
   ExtractedText,
-  GivenDocument,
+  SourceDocument,
   KnowledgeFile,
   KnowledgeService,
 } from '../agents.types.js';
@@ -27,9 +29,9 @@ import { COPY, LOCK_UPLOADS, NOTIFY } from './knowledge.queries.js';
 import { Retrieval } from './retrieval.js';
 
 const MB = 1024 * 1024;
-/** What a duplicate's caller waits for: a second or two. Further files are read again by the workers. */
+/** How many passages a duplicate copies while its caller waits: a second or two. Workers read larger files again. */
 const MAX_COPIED_PASSAGES = 1_000;
-/** Documents that are read at a time for runs. */
+/** Documents that are read at the same time for runs. */
 const READERS = 4;
 const MAX_WAITING_PER_ORG = 100;
 
@@ -60,14 +62,14 @@ class Knowledge implements KnowledgeService {
   async upload(
     call: KeyedCall,
     agentId: string,
-    file: { filename: string; open(): FileSource },
+    file: { filename: string; open(): FileSource | Promise<FileSource> },
   ): Promise<KnowledgeFile> {
     const { principal } = call;
-    const made = takeBound(call, 'kf');
+    const made = takeBoundId(call, 'kf');
     if (made !== null) return await this.get(principal, agentId, made);
     const plan = agentPlanOf(principal.plan);
     await this.ownAgent(principal, agentId);
-    const source = file.open();
+    const source = await file.open();
     const sizeBytes = 'bytes' in source ? source.bytes.byteLength : source.sizeBytes;
     checkSize(sizeBytes, plan.maxKnowledgeFileMb);
     const filename = baseName(file.filename);
@@ -93,13 +95,27 @@ class Knowledge implements KnowledgeService {
     }
   }
 
-  async list(principal: Principal, agentId: string): Promise<KnowledgeFile[]> {
+  async page(principal: Principal, agentId: string, page: PageQuery): Promise<Page<KnowledgeFile>> {
     agentPlanOf(principal.plan);
     await this.ownAgent(principal, agentId);
-    const rows = await this.options.database.tenant(principal.orgId, (em) =>
-      em.find(KnowledgeFileEntity, { agentId }, { orderBy: { id: 'desc' } }),
+    const bad = badCursor(page, (cursor) => /^kf_[0-9a-z]{26}$/.test(cursor));
+    if (bad !== undefined) throw invalid('Invalid cursor', bad);
+    const { parts, options } = newestFirst(page);
+    const { database } = this.options;
+    const rows = await database.tenant(principal.orgId, (em) =>
+      em.find(KnowledgeFileEntity, { $and: [{ agentId }, ...parts] }, options),
     );
-    return rows.map(toKnowledgeFile);
+    return {
+      ...toPage(rows.map(toKnowledgeFile), page, ({ id }) => id),
+      count: () => database.tenant(principal.orgId, (em) => em.count(KnowledgeFileEntity, { agentId })),
+    };
+  }
+
+  async getMany(principal: Principal, ids: readonly string[]): Promise<KnowledgeFile[]> {
+    agentPlanOf(principal.plan);
+    return await this.options.database.tenant(principal.orgId, async (em) =>
+      (await em.find(KnowledgeFileEntity, { id: { $in: [...ids] } })).map(toKnowledgeFile),
+    );
   }
 
   async get(principal: Principal, agentId: string, fileId: string): Promise<KnowledgeFile> {
@@ -110,17 +126,18 @@ class Knowledge implements KnowledgeService {
     );
   }
 
-  async delete(principal: Principal, agentId: string, fileId: string): Promise<void> {
+  async delete(principal: Principal, agentId: string, fileId: string): Promise<KnowledgeFile> {
     agentPlanOf(principal.plan);
     await this.ownAgent(principal, agentId);
-    const stored = await this.options.database.tenant(principal.orgId, async (em) => {
-      // Of two deletions one finds it. Its passages go with the row.
+    const deleted = await this.options.database.tenant(principal.orgId, async (em) => {
+      // Only one of two concurrent deletions finds the row. Its passages are deleted with it.
       const options = { lockMode: LockMode.PESSIMISTIC_WRITE };
       const file = await find(em, { id: fileId, agentId }, options);
       em.remove(file);
-      return file.fileId;
+      return { stored: file.fileId, shown: toKnowledgeFile(file) };
     });
-    await this.options.files.remove(principal.orgId, [stored]);
+    await this.options.files.remove(principal.orgId, [deleted.stored]);
+    return deleted.shown;
   }
 
   async forgetAgent(orgId: string, agentId: string): Promise<void> {
@@ -173,7 +190,7 @@ class Knowledge implements KnowledgeService {
     return this.retrieval.search(input);
   }
 
-  async extract(document: GivenDocument, maxCharacters: number): Promise<ExtractedText> {
+  async extract(document: SourceDocument, maxCharacters: number): Promise<ExtractedText> {
     const { orgId, bytes, filename, signal } = document;
     const kind = await kindOf([bytes], baseName(filename));
     if (kind === null) throw invalid('Unsupported file type', 'attachments');
@@ -181,7 +198,7 @@ class Knowledge implements KnowledgeService {
     try {
       return await extractText({ bytes, kind, signal }, maxCharacters);
     } catch (error) {
-      // Its caller has gone, or waits no longer.
+      // The caller disconnected or its time is over.
       signal.throwIfAborted();
       if (error instanceof ExtractionError) throw invalid(error.message, 'attachments');
       throw error;

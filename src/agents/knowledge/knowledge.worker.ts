@@ -8,12 +8,21 @@ import type { Permit } from '../../processes/index.js';
 import { ExtractionError, extractPassages } from './extract.js';
 import { CONTENT_TYPES } from './file-kind.js';
 import type { FileKind } from './file-kind.js';
-import { CLAIM, COMPLETE, EXPIRE, FAIL, GIVE_BACK, LOOK, STILL, STORE } from './knowledge.queries.js';
+import {
+  CLAIM,
+  COMPLETE,
+  EXPIRE,
+  FAIL,
+  RELEASE_CLAIMS,
+  HAS_SWEEP_WORK,
+  SELECT_EXISTING,
+  STORE,
+} from './knowledge.queries.js';
 
-/** Longer than extraction may take (extract.ts); a lost worker's file is taken up again after it. */
+/** Longer than extraction may take (extract.ts); afterwards another worker may claim the file. */
 const LEASE_MS = 90_000;
 const SWEEP_MS = 5000;
-/** How soon a file that was deleted frees its reader. */
+/** How often the worker checks whether its files were deleted. */
 const STILL_MS = 1000;
 /** Files that are read at a time, with one more in reserve: each takes a process of up to 440 MB. */
 const READERS = 1;
@@ -28,7 +37,7 @@ interface Claimed {
 
 export interface KnowledgeWorker {
   start(): void;
-  /** Gives the files in hand back to pending. */
+  /** Returns the claimed files to pending. */
   stop(): Promise<void>;
 }
 
@@ -47,7 +56,7 @@ class Worker implements KnowledgeWorker {
   private readonly id = newId('wrk');
   private readonly stopping = new AbortController();
   private readonly permits = new FairSemaphore({ permits: READERS, onFree: () => this.wake() });
-  /** Files in hand, with what stops their reading. */
+  /** Claimed files, with the controller that stops their reading. */
   private readonly reading = new Map<string, { gone: AbortController; ended: Promise<void> }>();
   private readonly timers: NodeJS.Timeout[] = [];
   private off: (() => void) | null = null;
@@ -78,7 +87,7 @@ class Worker implements KnowledgeWorker {
     if (this.stopping.signal.aborted) return;
     this.claiming ??= this.drain().finally(() => {
       this.claiming = null;
-      // A hint that came while the last look ended is not lost.
+      // A hint that arrived while the previous check was ending causes another check.
       if (this.again && this.hasPermit()) this.wake();
     });
   }
@@ -90,7 +99,7 @@ class Worker implements KnowledgeWorker {
 
   private async sweep(): Promise<void> {
     try {
-      if ((await this.options.database.system.query(LOOK)).length > 0) this.wake();
+      if ((await this.options.database.system.query(HAS_SWEEP_WORK)).length > 0) this.wake();
     } catch (error) {
       this.options.logger.warn({ err: error }, 'knowledge files could not be looked for');
     }
@@ -132,7 +141,7 @@ class Worker implements KnowledgeWorker {
     const ids = [...this.reading.keys()];
     if (ids.length === 0) return;
     try {
-      const rows = await this.options.database.system.query<{ id: string }>(STILL, [ids]);
+      const rows = await this.options.database.system.query<{ id: string }>(SELECT_EXISTING, [ids]);
       const still = new Set(rows.map(({ id }) => id));
       for (const id of ids) if (!still.has(id)) this.reading.get(id)?.gone.abort();
     } catch (error) {
@@ -157,9 +166,9 @@ class Worker implements KnowledgeWorker {
       const passages = await extractPassages({ bytes, kind, signal });
       await this.complete(claimed, passages);
     } catch (error) {
-      // The database was away: that is no fault of the file's. Where it still is, the lease runs out.
+      // The database was unreachable, which is no fault of the file. If it still is, the lease expires.
       if (this.stopping.signal.aborted || (error instanceof ApiError && error.code === 'unavailable')) {
-        await system.query(GIVE_BACK, [claimed.id, claimed.fence]);
+        await system.query(RELEASE_CLAIMS, [claimed.id, claimed.fence]);
         return;
       }
       if (error instanceof StoreAway) {
@@ -170,7 +179,7 @@ class Worker implements KnowledgeWorker {
         return;
       }
       const known = error instanceof ExtractionError;
-      // Deleted while it waited: there is nothing left to be failed.
+      // The file was deleted while it waited.
       const gone = error instanceof ApiError && error.code === 'not_found';
       if (!known && !gone)
         logger.error({ err: error, knowledgeFileId: claimed.id }, 'a knowledge file could not be read');
@@ -183,7 +192,7 @@ class Worker implements KnowledgeWorker {
   }
 }
 
-/** The bytes could not be had, which says nothing about them: the lease runs out, and the next attempt may have them. */
+/** Storage did not return the bytes. The lease expires, and the next attempt reads them again. */
 class StoreAway extends Error {}
 
 function throwAsAway(error: unknown): never {

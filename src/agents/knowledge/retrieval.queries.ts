@@ -1,6 +1,6 @@
 /** Retrieval: full text and vectors. */
 
-/** A question is read once for each term, not once for each passage that is looked at (here and below). */
+/** The question is parsed once for each term, not for each passage (here and below). */
 export const COUNTS = {
   name: 'knowledge_word_counts',
   text: `SELECT t.nth::int - 1 AS nth, (
@@ -38,7 +38,7 @@ export const VERSIONS = {
 
 export const TEXTS = {
   name: 'knowledge_texts',
-  // Each by its key, whatever the planner knows of a table that was just filled.
+  // Looks up each row by its key, even if the planner has no statistics of a new table.
   text: `SELECT k.file_id, k.position, c.text, f.filename FROM unnest($3::text[], $4::int[]) k (file_id, position)
     JOIN knowledge_files f ON f.id = k.file_id AND f.status = 'completed'
     CROSS JOIN LATERAL (

@@ -9,12 +9,12 @@ import { TEXTS, VERSIONS } from './retrieval.queries.js';
 
 /** Candidates of each kind of search, before they are fused. */
 const CANDIDATES = 40;
-/** Reciprocal rank fusion: how much the very first ranks weigh. */
+/** The constant k of reciprocal rank fusion: a smaller one gives the first ranks more weight. */
 const FUSION = 60;
-/** Agents whose files are looked for together. */
+/** The maximum of agents in one lookup of files. */
 const MAX_BATCH = 100;
 
-interface Asked {
+interface RetrievalRequest {
   agentId: string;
   agentOrgId: string;
 }
@@ -23,7 +23,7 @@ interface Asked {
 export class Retrieval {
   private nearest: Promise<NearestPassages> | null = null;
   private readonly fullText: FullText;
-  private readonly versions: ReturnType<typeof createBatcher<Asked, string | null>>;
+  private readonly versions: ReturnType<typeof createBatcher<RetrievalRequest, string | null>>;
 
   constructor(private readonly database: Database) {
     this.fullText = createFullText(database.system);
@@ -39,7 +39,7 @@ export class Retrieval {
     agentOrgId: orgId,
     query,
     limit,
-  }: Asked & { query: string; limit: number }): Promise<Passage[]> {
+  }: RetrievalRequest & { query: string; limit: number }): Promise<Passage[]> {
     const version = await this.versions.add({ agentId, agentOrgId: orgId });
     if (version === null) return [];
     const scope = { orgId, agentId, version };
@@ -59,7 +59,7 @@ export class Retrieval {
     return await (await this.nearest).nearest(scope, query, CANDIDATES);
   }
 
-  private async readVersions(items: Asked[]): Promise<(string | null)[]> {
+  private async readVersions(items: RetrievalRequest[]): Promise<(string | null)[]> {
     const rows = await this.database.system.query<{ nth: number; version: string }>(VERSIONS, [
       items.map(({ agentOrgId }) => agentOrgId),
       items.map(({ agentId }) => agentId),
@@ -82,7 +82,7 @@ export class Retrieval {
     }>(TEXTS, [orgId, agentId, ranked.map(({ fileId }) => fileId), ranked.map(({ position }) => position)]);
     const byKey = new Map(rows.map((row) => [`${row.file_id}:${row.position}`, row]));
     return ranked.flatMap(({ fileId, position, score }) => {
-      // Deleted meanwhile: its passages are gone at once.
+      // The file was deleted meanwhile.
       const row = byKey.get(`${fileId}:${position}`);
       return row === undefined ? [] : [{ fileId, position, score, text: row.text, filename: row.filename }];
     });

@@ -2,17 +2,17 @@ import { parse } from 'csv-parse/sync';
 import { inUtf8 } from './text-encoding.js';
 
 const DELIMITERS = [',', ';', '\t', '|'];
-/** So much of a table is looked at for what parts its cells. */
+/** Characters of a table that are examined to find its delimiter. */
 const HEAD = 10_000;
 /** Rows that would be longer than that together, with the names of their columns, have the names in front of some only. */
 const MAX_NAMED = 20 * 1024 * 1024;
 /** How much of such rows stands between their names: a passage or less, and ten times the names. */
 const LEAST_BETWEEN = 500;
 const TIMES_BETWEEN = 10;
-/** Characters of a piece. */
+/** Characters of one output piece. */
 const PIECE = 65_536;
 
-/** What parts the cells: the one that stands most often between the names of the columns. A decimal comma, or a tab in a sentence, is none. */
+/** Finds the delimiter: the one that occurs most often between the column names. A decimal comma, or a tab in a sentence, is not one. */
 function delimiterOf(text: string): string {
   // bounded: of a table only its head is looked at.
   const [names = ''] = text

@@ -3,13 +3,13 @@ import { TextDecoder } from 'node:util';
 import { detect } from 'jschardet';
 import { knownEncoding } from './encoding-marks.js';
 
-/** Encodings that are told apart by their letters, as the library names them: those that can be read. */
+/** Encodings that are detected by their letters, under the library's names, as far as they can be decoded. */
 const ENCODINGS = [
   ...['gb18030', 'big5hkscs', 'cp932', 'euc_jis_2004', 'iso2022_jp_2', 'cp949', 'cp874', 'cp866'],
   ...['cp1250', 'cp1251', 'cp1252', 'cp1253', 'cp1254', 'cp1255', 'cp1256', 'cp1257', 'cp1258'],
   ...['koi8-r', 'koi8-u', 'iso8859-2', 'iso8859-5', 'iso8859-7', 'iso8859-15'],
 ];
-/** What the library answers where the encoding has another name where it is read. */
+/** Names of the detecting library that the decoder knows by another name. */
 const LABELS: Readonly<Record<string, string>> = {
   CP932: 'shift_jis',
   CP949: 'euc-kr',
@@ -30,13 +30,13 @@ const LATIN = new Set([
   'iso-8859-15',
 ]);
 const LEAST_CONFIDENCE = 0.05;
-/** Of a long text a part is looked at: the one from where letters begin that are not ASCII's. */
+/** Only a part of a long text is examined: from its first letter outside ASCII. */
 const LOOKED_AT = 65_536;
 
 /** Encodings of Latin letters, by the library's names. */
 const LATIN_ENCODINGS = ['cp1250', 'cp1252', 'cp1254', 'cp1257', 'cp1258', 'iso8859-2', 'iso8859-15'];
 
-/** Words of two alphabets, and those of another than ours. */
+/** Latin letters beside Greek or Cyrillic ones in one word, and words of Greek or Cyrillic letters. */
 const MIXED =
   /\p{Script=Latin}[\p{Script=Greek}\p{Script=Cyrillic}]|[\p{Script=Greek}\p{Script=Cyrillic}]\p{Script=Latin}/u;
 const OTHER = /[\p{Script=Greek}\p{Script=Cyrillic}]/u;
@@ -71,7 +71,7 @@ export function decodeText(bytes: Buffer): string {
   return (known === null ? looksLike(bytes) : new TextDecoder(known)).decode(bytes);
 }
 
-/** A text's bytes in UTF-8: the very same where they are. */
+/** A text's bytes in UTF-8, unchanged if they are UTF-8 already. */
 export function inUtf8(bytes: Buffer): Buffer {
   return knownEncoding(bytes) === null && isUtf8(bytes) ? bytes : Buffer.from(decodeText(bytes));
 }

@@ -4,10 +4,10 @@ import { featureVector } from '../../text/feature-vector.js';
 /** Hashed features of a text; without an embedding model it finds shared words and typos, not meaning. */
 export const DIMENSIONS = 512;
 
-/** Rows that are compared in one go: some two milliseconds. */
+/** Rows that are compared in one slice: some two milliseconds. */
 const SLICE = 4096;
 
-/** Less is chance: two texts of one language share some features. */
+/** A lower similarity is chance: two texts of one language share some features. */
 const LEAST_COSINE = 0.05;
 
 /** A text's vector, one signed byte for each feature. */
@@ -21,7 +21,7 @@ export function vectorOf(text: string): Buffer {
   return bytes;
 }
 
-/** Many vectors behind each other, with their lengths: what a scan needs. */
+/** Many vectors in one buffer, with their lengths. */
 export class VectorTable {
   private readonly cells: Int8Array;
   private readonly lengths: Float32Array;
@@ -40,7 +40,7 @@ export class VectorTable {
     return this.cells.byteLength + this.lengths.byteLength;
   }
 
-  /** Rows by cosine, best first; those that share nothing are left out. Long tables leave the event loop to others in between. */
+  /** Rows by cosine similarity, best first; rows without any are left out. Long scans let the event loop run in between. */
   async nearest(query: Buffer, limit: number): Promise<{ row: number; cosine: number }[]> {
     const wanted = featuresOf(new Int8Array(query.buffer, query.byteOffset, query.byteLength));
     let found: { row: number; cosine: number }[] = [];
@@ -72,7 +72,7 @@ export class VectorTable {
   }
 }
 
-/** The features that a vector has: few of all, for a question is short. */
+/** The non-zero features of a vector; a short question has few. */
 interface Features {
   cells: Int32Array;
   values: Int32Array;

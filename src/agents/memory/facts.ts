@@ -1,6 +1,6 @@
 import { firstCharacters } from '../../text/characters.js';
 
-/** Sentences in which people tell about themselves, what they like, need or want kept. */
+/** Sentences in which people say something about themselves: what they like, need or want remembered. */
 const TELLING = [
   /\b(?:i|we)(?:'m| am|'re| are| was| were| have| had|'ve| use| used| like| love| prefer| hate| dislike| need| want| work| live| own| run| study| speak| play| eat| avoid| drive| plan| always| never| usually| moved| started| bought| decided)\b/i,
   /\b(?:my|our) [\p{L}\p{N}' -]{1,60}? (?:is|are|was|were|has|have|uses?|runs?|lives?|works?|needs?|likes?|prefers?)\b/iu,
@@ -12,7 +12,7 @@ const TELLING = [
   // Chinese and Japanese, where who speaks comes first.
   /(?:^|[，、,\s])(?:我|私|僕|俺)/u,
 ];
-/** What else English messages begin with that tells nothing: what is to be done, what is asked, what is polite. */
+/** Other beginnings of English messages that state no fact: tasks, questions, greetings. */
 const ASKING =
   /^(?:(?:please|now|then|and|also|just|kindly|so) )*(?:add|analy[sz]e|answer|build|calculate|call|change|chart|check|compare|compute|continue|convert|count|create|describe|design|do|draft|draw|edit|explain|fetch|find|fix|generate|get|give|go|help|improve|let|list|look|make|open|paint|plan|plot|put|read|repeat|rewrite|run|say|search|send|show|sketch|sum|summari[sz]e|tell|think|translate|try|use|write|what|who|whose|which|when|where|why|how|can|could|would|will|should|may|shall|is|are|does|did|hi|hello|hey|thanks|thank|ok|okay|yes|no|good|great)\b/i;
 const QUESTION = /[?？؟]["'”’»)\]]*$/u;
@@ -21,7 +21,7 @@ const WORDS = /^[^\p{L}\p{N}@{}<>#]*[\p{L}\p{N}]/u;
 const MIN_LENGTH = 4;
 const MAX_LENGTH = 500;
 const MAX_FACTS = 50;
-/** A longer message is a text to work on: of that only what tells about its writer counts. */
+/** A longer message is a text to work on: only sentences about its writer are kept. */
 const MAX_MESSAGE = 1000;
 
 /**

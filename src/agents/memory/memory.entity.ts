@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import { tenantFilter } from '../../database/index.js';
 
-/** What an agent remembers of an end user. It is written, and recalled, by statements (memory.queries.ts). */
+/** A memory that an agent has of an end user. Statements write and recall it (memory.queries.ts). */
 export const MemoryEntity = defineEntity({
   name: 'Memory',
   tableName: 'agent_memories',

@@ -1,6 +1,6 @@
 import type { Memory } from '../agents.types.js';
 
-/** Remembering and recalling: they run with every run of an agent, and hold bytes that no entity carries. */
+/** Statements that store and recall memories. Every run of an agent uses them, and no entity has their vectors. */
 
 export interface MemoryRow {
   id: string;
@@ -11,7 +11,7 @@ export interface MemoryRow {
   embedding: Buffer | null;
 }
 
-/** Of one agent and one user; the oldest go first. */
+/** The maximum for one agent and one user; the oldest are deleted first. */
 const MAX_MEMORIES = 500;
 
 export const toMemory = (row: MemoryRow): Memory => ({

@@ -1,4 +1,7 @@
+import type { InferEntity } from '@mikro-orm/postgresql';
 import type { Principal } from '../../access/access.types.js';
+import { badCursor, toPage, newestFirst } from '../../collections/page.js';
+import type { PageQuery } from '../../collections/page.js';
 import { isLonger } from '../../text/characters.js';
 import type { Database } from '../../database/database.types.js';
 import { invalid, notFound } from '../../contract/errors.js';
@@ -19,11 +22,19 @@ export function createMemoryService({ database }: { database: Database }): Memor
   return new Memories(database);
 }
 
+const shown = ({ id, agentId, endUser, content, createdAt }: InferEntity<typeof MemoryEntity>): Memory => ({
+  id,
+  agentId,
+  endUser: endUser ?? null,
+  content,
+  createdAt,
+});
+
 class Memories implements MemoryService {
   constructor(private readonly database: Database) {}
 
   async forgetAgent(agentId: string): Promise<void> {
-    // A public agent's memories are other organisations' too.
+    // A public agent has memories of other organisations too.
     await this.database.allTenants((em) => em.nativeDelete(MemoryEntity, { agentId }));
   }
 
@@ -52,7 +63,7 @@ class Memories implements MemoryService {
     const rows = await this.database.tenantQuery<MemoryRow>(orgId, ALL, [orgId, agentId, endUser]);
     const table = new VectorTable(rows.map(({ embedding }) => embedding ?? vectorOf('')));
     const near = (await table.nearest(vectorOf(query), limit)).map(({ row }) => row);
-    // A short memory is recalled whole: "what do you know of me" shares no word with it.
+    // The latest memories fill the rest of the list: "what do you know of me" shares no word with any.
     const latest = rows.map((_, row) => row).filter((row) => !near.includes(row));
     return [...near, ...latest].slice(0, limit).map((row) => toMemory(rows[row] as MemoryRow));
   }
@@ -60,38 +71,39 @@ class Memories implements MemoryService {
   async list(
     principal: Principal,
     agentId: string,
-    { endUser, first, after }: { endUser?: string; first: number; after?: string },
+    { endUser, ...page }: PageQuery & { endUser?: string },
   ): Promise<Page<Memory>> {
     agentPlanOf(principal.plan);
-    if (after !== undefined && !ID.test(after)) throw invalid('Invalid cursor', 'cursor');
+    const bad = badCursor(page, (cursor) => ID.test(cursor));
+    if (bad !== undefined) throw invalid('Invalid cursor', bad);
     if (endUser !== undefined && isLonger(endUser, MAX_USER))
       throw invalid(`user must be at most ${MAX_USER} characters`, 'user');
+    const listed = { agentId, ...(endUser !== undefined && { endUser }) };
+    const { parts, options } = newestFirst(page);
     const rows = await this.database.tenant(principal.orgId, (em) =>
-      em.find(
-        MemoryEntity,
-        {
-          agentId,
-          ...(endUser !== undefined && { endUser }),
-          ...(after !== undefined && { id: { $lt: after } }),
-        },
-        { orderBy: { id: 'desc' }, limit: first + 1 },
-      ),
+      em.find(MemoryEntity, { $and: [listed, ...parts] }, options),
     );
-    const nodes = rows.slice(0, first).map(({ id, endUser: user, content, createdAt, ...row }) => ({
-      id,
-      agentId: row.agentId,
-      endUser: user ?? null,
-      content,
-      createdAt,
-    }));
-    return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
+    return {
+      ...toPage(rows.map(shown), page, ({ id }) => id),
+      count: () => this.database.tenant(principal.orgId, (em) => em.count(MemoryEntity, listed)),
+    };
   }
 
-  async delete(principal: Principal, id: string): Promise<void> {
+  async getMany(principal: Principal, ids: readonly string[]): Promise<Memory[]> {
     agentPlanOf(principal.plan);
-    const deleted = await this.database.tenant(principal.orgId, (em) =>
-      em.nativeDelete(MemoryEntity, { id }),
+    return await this.database.tenant(principal.orgId, async (em) =>
+      (await em.find(MemoryEntity, { id: { $in: [...ids] } })).map(shown),
     );
-    if (deleted === 0) throw notFound('Memory not found');
+  }
+
+  async delete(principal: Principal, id: string): Promise<Memory> {
+    agentPlanOf(principal.plan);
+    return await this.database.tenant(principal.orgId, async (em) => {
+      const memory = await em.findOne(MemoryEntity, { id });
+      // Only one of two concurrent deletions finds it.
+      if (memory === null || (await em.nativeDelete(MemoryEntity, { id })) === 0)
+        throw notFound('Memory not found');
+      return shown(memory);
+    });
   }
 }

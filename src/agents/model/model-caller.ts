@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import {
   boundAt,
-  brokenClasses,
+  interruptedClasses,
   costBound,
   countTexts,
   createUpstreams,
@@ -9,7 +9,8 @@ import {
   openAnswer,
   outputBound,
   tokenRate,
-  wholeTokens,
+  answerTokens,
+  isCallable,
 } from '../../generation/index.js';
 import type { Upstreams } from '../../generation/index.js';
 import { newId } from '../../contract/ids.js';
@@ -43,16 +44,16 @@ export interface ModelCallRequest {
   signal: AbortSignal;
   /** False: the call is paid by a tool's own price. */
   metered: boolean;
-  /** Gathers what the call cost, where it is a part of another operation. Default: one of its own. */
+  /** Collects the cost of the call if it is a part of another operation. Default: an operation of its own. */
   tally?: OperationTally;
 }
 
-/** A finished call; its charge is still to be written, with the steps that it leads to. */
+/** A finished call. Its charge is not written yet: it is stored together with the steps that follow. */
 export interface ModelCallResult {
   answer: ModelAnswer;
   operation: EndedOperation | null;
   tokens: number;
-  /** The answer was cut because the credits did not reach further. */
+  /** The answer was cut because the credits were used up. */
   cutByCredits: boolean;
   /** Id of the model that answered. */
   model: string;
@@ -63,7 +64,7 @@ const PER_MESSAGE = 4;
 const PER_ANSWER = 3;
 /** Of an agent (contract 4.8). */
 const DEFAULT_TEMPERATURE = 0.7;
-/** No token of any model is longer in the mean. */
+/** The maximum of characters that a token has on average. */
 const CHARACTERS_PER_TOKEN = 64;
 
 /** One model call of a run: reserved before it begins, streamed, and counted. */
@@ -80,10 +81,12 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     const operationId = newId('op');
     const tally = request.tally ?? new OperationTally();
     tally.pricedOnly = () => meter.isBoundInUsd;
+    tally.mayUseFallback = (target) => isCallable(meter.caller, target);
     const covered = request.metered
       ? await meter.reserveTokens(operationId, model, {
           price: { promptTokens, maxTokens, multiplier: tokenRate(model) },
-          costBound: () => costBound(options.models, model, { promptTokens, maxTokens }),
+          costBound: () =>
+            costBound({ models: options.models, caller: meter.caller }, model, { promptTokens, maxTokens }),
         })
       : promptTokens + maxTokens;
     const allowed = Math.max(1, Math.min(maxTokens, covered - promptTokens));
@@ -101,10 +104,10 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
       throw error;
     }
     const { answer } = reader;
-    const counted = await wholeTokens(answer.usage, {
+    const counted = await answerTokens(answer.usage, {
       prompt: promptTokens,
       completion: () => countAnswer(options.tokenizer, answer),
-      generated: answer.text !== '' || answer.calls.length > 0,
+      generated: () => answer.text !== '' || answer.calls.length > 0,
     });
     const { total: tokens } = counted;
     tally.answers({ model: answered, tokens: tokenClasses(counted, answer.usage), upstreamId: reader.id });
@@ -162,8 +165,12 @@ async function stream(
     const { chat } = provider;
     if (chat === undefined)
       throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
-    const asked = { path: 'carried', modelId: target.id, optional: () => carriedFields(prompt, target.id) };
-    return refused.send(asked, (without) =>
+    const requested = {
+      path: 'carried',
+      modelId: target.id,
+      optional: () => carriedFields(prompt, target.id),
+    };
+    return refused.send(requested, (without) =>
       openAnswer(chat, {
         modelId: target.upstream?.modelId ?? target.name,
         body: { ...body, messages: messagesFor(prompt, target.id, without) },
@@ -171,7 +178,7 @@ async function stream(
         outputCap: target.upstream?.outputCap ?? 'max_tokens',
         promptTokens,
         offeredOnly: true,
-        // An agent without one of its own has the contract's default.
+        // The contract's default, for an agent that sets none.
         optional: body['temperature'] === DEFAULT_TEMPERATURE ? ['temperature'] : [],
         signal,
       }),
@@ -189,13 +196,13 @@ async function stream(
     if (closing !== null) reader.take(parseChunk(closing, calls));
   } catch (error) {
     chunks.cancel();
-    // The answer was whole already; only its end was missing.
+    // The answer was complete; only the end of the stream was missing.
     if (reader.finished && error instanceof UpstreamError && error.fault === 'failed') {
       reader.end();
       return answered;
     }
     const delivered = await countAnswer(tokenizer, reader.answer);
-    const tokens = brokenClasses(reader.answer.usage, { prompt: promptTokens, delivered });
+    const tokens = interruptedClasses(reader.answer.usage, { prompt: promptTokens, delivered });
     tally.answers({ model: answered, tokens, upstreamId: reader.id });
     throw error;
   }

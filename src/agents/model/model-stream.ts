@@ -1,45 +1,45 @@
-import { carriedOf, carriedOfCall } from './carried.js';
-import { isFields, laterUsage, MergedMessage } from '../../providers/index.js';
+import { metadataOf, metadataOfCall } from './provider-metadata.js';
+import { isFields, latestUsage, MergedMessage } from '../../providers/index.js';
 import type { Chunk } from '../../providers/index.js';
 
 /** A tool call as the model asked for it: `arguments` is JSON text, perhaps broken. */
-export interface AskedCall {
+export interface RequestedToolCall {
   id: string;
   name: string;
   arguments: string;
-  /** What it carries for its maker (see CarriedCall). */
+  /** Its provider-specific parts (see ToolCallMetadata). */
   carried?: string | undefined;
 }
 
-/** What a model's answer came to. */
+/** A model's whole answer. */
 export interface ModelAnswer {
   text: string;
-  /** What the upstream showed of the model's reasoning. */
+  /** The model's reasoning, as far as the upstream shows it. */
   reasoning: string;
-  calls: AskedCall[];
+  calls: RequestedToolCall[];
   finish: 'stop' | 'length' | 'tool_calls' | 'content_filter';
-  /** What the message carries for its maker (see CarriedTurn). */
+  /** The provider-specific parts of the message (see TurnMetadata). */
   carried?: string | undefined;
   /** As reported, or null. */
   usage: Record<string, unknown> | null;
 }
 
-/** Gathers a streamed answer. */
+/** Collects a streamed answer. */
 export class AnswerReader {
   readonly answer: ModelAnswer = { text: '', reasoning: '', calls: [], finish: 'stop', usage: null };
   /** The upstream's own id of the answer, as it came. */
   id: unknown = null;
   /** Whether a chunk said that the answer ends. */
   finished = false;
-  private readonly byIndex = new Map<number, AskedCall>();
+  private readonly byIndex = new Map<number, RequestedToolCall>();
   private readonly message = new MergedMessage();
   private size = 0;
 
-  /** @param maxCharacters more than the model was allowed to say is a broken upstream's */
+  /** @param maxCharacters the maximum of the answer; a longer one is a failure of the upstream */
   constructor(private readonly maxCharacters: number) {}
 
   take({ parsed, usage }: Chunk): void {
-    this.answer.usage = laterUsage(this.answer.usage, usage);
+    this.answer.usage = latestUsage(this.answer.usage, usage);
     const [choice] = parsed.choices;
     if (choice === undefined) return;
     const finish = choice.finish_reason;
@@ -53,22 +53,22 @@ export class AnswerReader {
     const reasoning = delta['reasoning_content'] ?? delta['reasoning'];
     if (typeof reasoning === 'string') this.answer.reasoning += this.bounded(reasoning);
     if (typeof content === 'string') this.answer.text += this.bounded(content);
-    // Said in the place of content: without it the run would end with nothing.
+    // A refusal replaces the content: without it the run would end with an empty answer.
     if (typeof refusal === 'string') this.answer.text += this.bounded(refusal);
   }
 
-  /** The answer is whole: what of it is carried. */
+  /** Called when the answer is complete: its provider-specific parts. */
   end(): void {
     const { tool_calls: calls, ...message } = this.message.message();
-    this.answer.carried = carriedOf(message);
+    this.answer.carried = metadataOf(message);
     const whole = Array.isArray(calls) ? (calls as unknown[]) : [];
     this.answer.calls.forEach((call, at) => {
       const given = whole[at];
-      if (isFields(given)) call.carried = carriedOfCall(given);
+      if (isFields(given)) call.carried = metadataOfCall(given);
     });
   }
 
-  /** What is in no text has a bound too. */
+  /** The limit also holds for provider-specific parts. */
   private boundedOthers(delta: Record<string, unknown>): Record<string, unknown> {
     for (const name in delta) {
       const value = delta[name];

@@ -1,19 +1,19 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { storedJson, storedText } from '../../text/stored-json.js';
-import { fieldsOf } from './carried.js';
+import { fieldsOf } from './provider-metadata.js';
 
-/** A prompt in the chat-completions convention, with what it costs besides its form. */
+/** A prompt in the chat-completions convention, with the texts that count as tokens. */
 export interface ConventionPrompt {
   messages: Record<string, unknown>[];
   /** Every text that counts as tokens. */
   texts: string[];
   images: number;
-  /** Position of a message → what it carries for the maker of its model. */
+  /** Position of a message → its provider-specific parts. */
   carried?: Map<number, CarriedMessage>;
 }
 
 interface CarriedMessage {
-  /** Id of the model that said it. */
+  /** Id of the model that wrote it. */
   model: string;
   message: Fields;
   /** In the order of its calls. */
@@ -53,7 +53,7 @@ function addUser(result: ConventionPrompt, given: Of<'user'>): void {
   );
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   const parts = content.map((part) => userPart(result, part));
-  // Most upstreams know plain strings best.
+  // Plain strings are what most upstreams support.
   const only = content.length === 1 && content[0]?.type === 'text' ? content[0].text : parts;
   add(result, { role: 'user', content: only }, ...texts);
 }
@@ -67,18 +67,18 @@ function userPart(result: ConventionPrompt, part: Part): Record<string, unknown>
   return { type: 'image_url', image_url: { url: `data:${part.mediaType};base64,${base64}` } };
 }
 
-/** Where a run's own notes on a message or a part of it stand. */
+/** The key of a run's own metadata on a message or a part of it. */
 const notesOf = (part: {
   providerOptions?: Record<string, Record<string, unknown> | undefined> | undefined;
 }): Fields => part.providerOptions?.['penstock'] ?? {};
 
-/** The id that a call is known by at its maker. */
+/** The provider's id of a call. */
 function idOf(part: { toolCallId: string; providerOptions?: object | undefined }): string {
   const { id } = notesOf(part as Parameters<typeof notesOf>[0]);
   return typeof id === 'string' ? id : part.toolCallId;
 }
 
-/** A call's arguments as its model wrote them. */
+/** A call's arguments as the model wrote them. */
 function argumentsOf(part: { input: unknown; providerOptions?: object | undefined }): string {
   const { arguments: said } = notesOf(part as Parameters<typeof notesOf>[0]);
   return typeof said === 'string' ? said : storedJson(part.input ?? {});
@@ -129,7 +129,7 @@ function addTool(result: ConventionPrompt, { content }: Of<'tool'>): void {
   }
 }
 
-/** What a model's own earlier turns carry, by the names that a refusal would call it by. */
+/** The provider-specific parts of a model's earlier turns, under the names that a refusal would mention. */
 export function carriedFields({ carried }: ConventionPrompt, model: string): Record<string, string[]> {
   const names = [...(carried?.values() ?? [])].flatMap((turn) =>
     turn.model === model ? [turn.message, ...turn.calls].flatMap((said) => Object.keys(said)) : [],
@@ -137,7 +137,7 @@ export function carriedFields({ carried }: ConventionPrompt, model: string): Rec
   return Object.fromEntries(names.map((name) => [name, []]));
 }
 
-/** The messages for a model: its own turns carry again what they came with. */
+/** The messages for a model, whose own turns have their provider-specific parts again. */
 export function messagesFor(
   { messages, carried }: ConventionPrompt,
   model: string,
@@ -159,10 +159,10 @@ export function messagesFor(
 }
 
 function withCarried(call: Fields, carried: [string, unknown][]): Fields {
-  const { function: asked, ...rest } = Object.fromEntries(carried);
+  const { function: requested, ...rest } = Object.fromEntries(carried);
   return {
     ...call,
     ...rest,
-    ...(asked === undefined ? {} : { function: { ...(call['function'] as object), ...asked } }),
+    ...(requested === undefined ? {} : { function: { ...(call['function'] as object), ...requested } }),
   };
 }

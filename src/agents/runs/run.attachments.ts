@@ -4,13 +4,13 @@ import { extensionOf, inputDeadline } from '../../files/index.js';
 import type { FileService, InputFetcher } from '../../files/index.js';
 import type { CallContext } from '../../metering/call-context.js';
 import { agentPlanOf } from '../agent.input.js';
-import type { GivenDocument, KnowledgeService } from '../agents.types.js';
+import type { SourceDocument, KnowledgeService } from '../agents.types.js';
 import type { AttachmentInput } from './run.input.js';
 import type { RunAttachment } from './run.types.js';
 
 const MAX_IMAGE_MB = 20;
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/webp']);
-/** The maximum of characters of one document. A longer text is cut, and the model is told so. */
+/** The maximum of characters of one document. A longer text is cut, and the prompt says so. */
 const MAX_TEXT = 60_000;
 
 export interface AttachmentOptions {
@@ -62,7 +62,7 @@ export async function readAttachments(
 
 async function textOf(
   knowledge: Pick<KnowledgeService, 'extract'>,
-  document: GivenDocument,
+  document: SourceDocument,
 ): Promise<string> {
   try {
     const { text, cut } = await knowledge.extract(document, MAX_TEXT);

@@ -15,14 +15,14 @@ import type { Toolbox, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
 import { isDatabaseAway } from '../../jobs/index.js';
 import type { Hold, LeasedWork } from '../../jobs/index.js';
-import { RunFault, RunLeft } from './run.fault.js';
+import { RunFault, RunAbandonedError } from './run.fault.js';
 import { RunMeter } from './run.meter.js';
 import { UNOBSERVED } from './run.types.js';
 import type { RunObserver } from './run.types.js';
 import type { RunWriter } from './run.moves.queries.js';
 import { materialOf, openingMessages, passagesStep, systemPrompt } from './run.prompt.js';
 import { askModel, openRound } from './run.round.js';
-import type { Said } from './run.round.js';
+import type { RoundAnswer } from './run.round.js';
 import type { RunRow } from './run.row.js';
 import { persist, RunSession } from './run.session.js';
 import type { SessionOptions } from './run.session.js';
@@ -43,17 +43,17 @@ export interface ExecutionOptions {
 }
 
 /** The parts that the runs of one worker share. */
-export interface Workshop {
+export interface RunWorkerContext {
   workerId: string;
   writer: RunWriter;
-  /** The current principal of the run's key. @throws ApiError unauthorized */
-  callerOf(keyId: string): Promise<Principal>;
+  /** The current principal of the run's key, with the cap of the token that started the run. @throws ApiError unauthorized */
+  callerOf(run: Pick<RunRow, 'key_id' | 'token_id'>): Promise<Principal>;
   /** Resolves in a separate turn of the event loop for each run, so that runs that start or continue at the same time let other work run between them. */
   turn(): Promise<void>;
 }
 
 /** The worker of one run. */
-export interface RunParts extends Workshop {
+export interface RunParts extends RunWorkerContext {
   /** The permit that the run holds. */
   permit: Permit;
 }
@@ -102,7 +102,7 @@ export class RunExecution implements LeasedWork {
   /** Ends all work of the run at once: it was cancelled, lost, or is out of time. */
   stop(): void {
     this.leaving = true;
-    this.abort.abort(new RunLeft());
+    this.abort.abort(new RunAbandonedError());
   }
 
   private async observed(): Promise<'done' | 'left'> {
@@ -122,11 +122,11 @@ export class RunExecution implements LeasedWork {
     const { logger } = this.options;
     let meter: RunMeter | null = null;
     try {
-      const principal = await this.workshop.callerOf(this.run.key_id);
+      const principal = await this.workshop.callerOf(this.run);
       meter = new RunMeter({ metering: this.options.metering, principal, run: this.run, logger });
       return await this.work(await this.open(meter), meter);
     } catch (error) {
-      if (error instanceof RunLeft || this.leaving || isDatabaseAway(error)) return 'left';
+      if (error instanceof RunAbandonedError || this.leaving || isDatabaseAway(error)) return 'left';
       return await this.fail(error);
     } finally {
       await meter?.releaseAll();
@@ -148,6 +148,7 @@ export class RunExecution implements LeasedWork {
       state,
       meter,
       logger,
+      model: this.modelOf(),
       tools: new Map(granted.map((tool) => [tool.name, tool])),
       runTool: (call) => this.observe.tool(call, () => this.runTool(call, meter)),
       signal: this.abort.signal,
@@ -184,7 +185,7 @@ export class RunExecution implements LeasedWork {
     do {
       await this.workshop.turn();
       const said = await askModel(round, run.agent);
-      if (this.leaving) throw new RunLeft();
+      if (this.leaving) throw new RunAbandonedError();
       if (said.calls.length === 0) {
         await this.finish(session, said);
         return 'done';
@@ -222,7 +223,7 @@ export class RunExecution implements LeasedWork {
     }
   }
 
-  private async finish(session: RunSession, said: Said): Promise<void> {
+  private async finish(session: RunSession, said: RoundAnswer): Promise<void> {
     const { answer, operation, tokens, cutByCredits, notes } = said;
     const { run, options } = this;
     const operations = operation === null ? [] : [operation];
@@ -283,7 +284,7 @@ export class RunExecution implements LeasedWork {
   }
 }
 
-/** What the record of a failed run tells. */
+/** The error that a failed run's record shows. */
 function codeOf(error: unknown): ErrorCode {
   const known = [error, error instanceof Error ? error.cause : null].find(
     (fault) => fault instanceof ApiError,

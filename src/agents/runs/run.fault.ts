@@ -7,9 +7,9 @@ export class RunFault extends Error {
 }
 
 /** The worker no longer holds the run (cancelled, lost), or the worker stops. It writes nothing more. */
-export class RunLeft extends Error {
+export class RunAbandonedError extends Error {
   constructor() {
     super('The run is not in these hands any more');
-    this.name = 'RunLeft';
+    this.name = 'RunAbandonedError';
   }
 }

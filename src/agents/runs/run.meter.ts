@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Principal } from '../../access/access.types.js';
 import { storageLimitOf } from '../../access/index.js';
-import { ApiError } from '../../contract/errors.js';
+import { ApiError, invalid } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
 import { CANCELLED, isBoundInUsd, ledgerFallback, recordJson } from '../../metering/index.js';
 import type {
@@ -13,12 +13,19 @@ import type {
 } from '../../metering/index.js';
 import type { Model } from '../../models/models.types.js';
 import type { Amounts } from '../../contract/words.js';
+import type { ToolCost } from '../tools/tool.types.js';
 import { RunFault } from './run.fault.js';
 import type { EndedOperation } from './run.moves.queries.js';
 import type { RunRow } from './run.row.js';
 
 /** Refusals that end the run, in their own words. */
 const ENDING: ReadonlySet<string> = new Set(['unauthorized', 'budget_exceeded', 'invalid_request']);
+
+function requirePrice({ model, most }: ToolCost): void {
+  if (most !== null) return;
+  const fault = invalid(`Model has no price: ${model}`, 'model');
+  throw new RunFault(fault.message, fault);
+}
 
 /**
  * The reservations of one run. Each model call and each tool reserves its price before it begins. The reservation is settled in the
@@ -37,6 +44,11 @@ export class RunMeter {
     return storageLimitOf(this.options.principal.plan);
   }
 
+  /** By whose key the run goes. */
+  get caller(): Principal {
+    return this.options.principal;
+  }
+
   /** Whether a hard budget in USD counts the run's calls. */
   get isBoundInUsd(): boolean {
     return isBoundInUsd(this.request({ id: '', kind: 'agent_model', price: {}, model: null }));
@@ -52,11 +64,18 @@ export class RunMeter {
     return reservation?.coveredTokens ?? price.promptTokens + price.maxTokens;
   }
 
-  /** Reserves the price of a tool in whole credits; null if it is free. @throws RunFault `Quota exceeded for credits` */
-  async reserveTool(credits: number): Promise<string | null> {
+  /**
+   * Reserves the price of a tool in whole credits; null if it is free.
+   * @param costs what its own model may cost
+   * @throws RunFault `Quota exceeded for credits`, `Model has no price: …`
+   */
+  async reserveTool(credits: number, costs?: (principal: Principal) => ToolCost): Promise<string | null> {
     if (credits === 0) return null;
     const id = newId('op');
-    await this.reserve({ id, kind: 'agent_tool', price: { credits: credits * 100 }, model: null });
+    const { principal } = this.options;
+    if (costs !== undefined && this.isBoundInUsd) requirePrice(costs(principal));
+    const cost = costs && { costBound: () => costs(principal).most };
+    await this.reserve({ id, kind: 'agent_tool', price: { credits: credits * 100 }, model: null, ...cost });
     return id;
   }
 
@@ -74,7 +93,7 @@ export class RunMeter {
     return { ...ended, fallback: ledgerFallback(this.request(operation)) };
   }
 
-  /** Remembers what an operation has cost, in case it is released because nobody got its result. */
+  /** Records the cost of an operation, which may be released if its result was never delivered. */
   costs(id: string, outcome: OperationOutcome): void {
     this.outcomes.set(id, { ...outcome, ...CANCELLED });
   }

@@ -24,7 +24,7 @@ export interface EndedOperation {
   fallback?: object;
 }
 
-/** What is written in one transaction at the end of a step. */
+/** The rows that are written in one transaction at the end of a step. */
 export interface Work {
   operations: EndedOperation[];
   steps: NewStep[];
@@ -49,7 +49,7 @@ export type Advance = Work & { state: RunState };
 export type End = Work & {
   status: 'completed' | 'failed';
   text: string;
-  /** Of the error that the record of the run tells; null where it completed. */
+  /** The error that the run's record shows; null if the run completed. */
   code: ErrorCode | null;
 };
 

@@ -1,9 +1,11 @@
 import type { Database } from '../../database/database.types.js';
+import { createOrganizationEventReader } from '../../events/index.js';
+import type { OrganizationEventReader } from '../../events/index.js';
 import { createBatcher } from '../../jobs/index.js';
 import type { AgentRunService, RunEvent } from '../agents.types.js';
 import { toEvent } from './run.row.js';
 import type { EventRow } from './run.row.js';
-import { EVENTS } from './run.queries.js';
+import { EVENT_COLUMNS, EVENTS } from './run.queries.js';
 
 /** The maximum of runs whose events are read together. */
 const MAX_BATCH = 100;
@@ -36,4 +38,13 @@ async function readEvents(database: Database, items: EventsOf[]): Promise<RunEve
   const found: RunEvent[][] = items.map(() => []);
   for (const row of rows) found[row.nth]?.push(toEvent(row));
   return found;
+}
+
+/** Reads the events of all runs of whole organisations. */
+export function createRunEventReader(database: Pick<Database, 'system'>): OrganizationEventReader<RunEvent> {
+  return createOrganizationEventReader<EventRow, RunEvent>(database, {
+    ...{ table: 'agent_run_events', id: 'run_id', entities: 'agent_runs' },
+    columns: EVENT_COLUMNS,
+    toEvent,
+  });
 }

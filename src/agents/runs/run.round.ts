@@ -3,7 +3,7 @@ import { ApiError } from '../../contract/errors.js';
 import { parseShallow, storedJson } from '../../text/stored-json.js';
 import type { Model } from '../../models/models.types.js';
 import type { ModelCaller, ModelCallResult } from '../model/model-caller.js';
-import type { AskedCall } from '../model/model-stream.js';
+import type { RequestedToolCall } from '../model/model-stream.js';
 import { conventionPrompt } from '../model/prompt-messages.js';
 import type { AgentTool } from '../tools/tool.types.js';
 import { RunFault } from './run.fault.js';
@@ -27,9 +27,9 @@ export interface RoundOptions {
 }
 
 /** The model's answer in a round. */
-export interface Said extends ModelCallResult {
+export interface RoundAnswer extends ModelCallResult {
   /** Calls of tools that were offered. If there are none, this is the run's last answer. */
-  calls: AskedCall[];
+  calls: RequestedToolCall[];
   /** Notes on tools that it asked for although they were not offered. */
   notes: string[];
 }
@@ -38,7 +38,7 @@ export interface Said extends ModelCallResult {
 export async function askModel(
   { model, caller, meter, session, opening, signal }: RoundOptions,
   { maxIterations, temperature, maxTokens }: UsedAgent,
-): Promise<Said> {
+): Promise<RoundAnswer> {
   const { state, tools } = session;
   state.rounds += 1;
   const offered = tools.size > 0 && state.rounds < maxIterations;
@@ -51,11 +51,11 @@ export async function askModel(
     signal,
     metered: true,
   });
-  const asked = result.answer.calls.slice(0, MAX_CALLS);
+  const requested = result.answer.calls.slice(0, MAX_CALLS);
   // If no tools were offered, none are called, whatever the model says.
   return offered
-    ? { ...result, calls: asked, notes: [] }
-    : { ...result, calls: [], notes: asked.map(({ name }) => noteOf(session, name)) };
+    ? { ...result, calls: requested, notes: [] }
+    : { ...result, calls: [], notes: requested.map(({ name }) => noteOf(session, name)) };
 }
 
 /** A tool in the convention's form. The tool itself checks its input, so that an error is a step like any other. */
@@ -68,7 +68,7 @@ function functionOf({ name, description, inputSchema }: AgentTool): object {
  * run.
  * @throws RunFault where credits cut the answer: the call that was cut can be anything, and is not made
  */
-export async function openRound({ session, meter }: RoundOptions, said: Said): Promise<void> {
+export async function openRound({ session, meter }: RoundOptions, said: RoundAnswer): Promise<void> {
   const { answer, operation, tokens } = said;
   const operations = operation === null ? [] : [operation];
   const thought = [answer.reasoning, answer.text].filter((text) => text.trim() !== '').join('\n\n');
@@ -105,27 +105,27 @@ function noteOf({ tools }: RunSession, tool: string): string {
 
 function pendingCall(
   { state, tools }: RunSession,
-  asked: AskedCall,
+  requested: RequestedToolCall,
   { index, cut }: { index: number; cut: boolean },
 ): PendingCall {
   // Upstreams repeat ids, so a run makes its own.
   const call = {
     id: `call_${state.rounds}_${index}`,
-    tool: asked.name,
+    tool: requested.name,
     announced: false,
-    carried: { id: asked.id, ...(asked.carried === undefined ? {} : { call: asked.carried }) },
+    carried: { id: requested.id, ...(requested.carried === undefined ? {} : { call: requested.carried }) },
   };
-  if (!tools.has(asked.name))
+  if (!tools.has(requested.name))
     return { ...call, input: {}, announced: true, result: { text: 'There is no such tool', isError: true } };
-  const input = inputOf(asked.arguments);
+  const input = inputOf(requested.arguments);
   if (input === null)
-    return { ...call, input: { arguments: asked.arguments.slice(0, 2000) }, fault: NO_OBJECT };
+    return { ...call, input: { arguments: requested.arguments.slice(0, 2000) }, fault: NO_OBJECT };
   // Without its arguments a tool could do far more than intended, for example delete everything instead of one thing.
   if (cut && Object.keys(input).length === 0) return { ...call, input, fault: CUT };
   // Blank text is not JSON, and text that cannot be stored is not sent either.
-  const isWritten = asked.arguments.trim() !== '' && storedJson(input) === JSON.stringify(input);
+  const isWritten = requested.arguments.trim() !== '' && storedJson(input) === JSON.stringify(input);
   return isWritten
-    ? { ...call, input, carried: { ...call.carried, arguments: asked.arguments } }
+    ? { ...call, input, carried: { ...call.carried, arguments: requested.arguments } }
     : { ...call, input };
 }
 

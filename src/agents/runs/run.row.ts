@@ -9,6 +9,8 @@ export interface RunRow {
   org_id: string;
   user_id: string;
   key_id: string;
+  /** The client token that started the run; null: none did. */
+  token_id: string | null;
   agent_id: string;
   agent_org_id: string | null;
   agent: UsedAgent;
@@ -75,6 +77,9 @@ export interface StepRow {
   tool_name: string | null;
   tool_input: Record<string, unknown> | null;
   tool_output: Record<string, unknown> | null;
+  created_at: Date;
+  tokens_used: string;
+  credits_used: string;
 }
 
 export function toStep(row: StepRow): RunStep {
@@ -85,6 +90,9 @@ export function toStep(row: StepRow): RunStep {
     toolName: row.tool_name,
     toolInput: row.tool_input,
     toolOutput: row.tool_output,
+    createdAt: row.created_at,
+    runTokens: Number(row.tokens_used),
+    runCredits: Number(row.credits_used) / 100,
   };
 }
 
@@ -96,6 +104,7 @@ export type EventRow = RunRow & {
   e_total_steps: number;
   e_tokens_used: string;
   e_credits_used: string;
+  e_created_at: Date;
 };
 
 /** An event with the run as it was at that time: later changes are undone. */
@@ -110,5 +119,5 @@ export function toEvent(row: EventRow): RunEvent {
     sequence: row.e_sequence,
     ...(last ? {} : { output: null, error_message: null, completed_at: null }),
   });
-  return { sequence: row.e_sequence, type: row.e_type, data: row.e_data, run };
+  return { sequence: row.e_sequence, type: row.e_type, data: row.e_data, createdAt: row.e_created_at, run };
 }

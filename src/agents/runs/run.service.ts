@@ -1,6 +1,7 @@
 import { invalid, notFound } from '../../contract/errors.js';
 import type { Database, SqlValue } from '../../database/database.types.js';
-import { takeBound } from '../../idempotency/index.js';
+import { badCursor, toPage } from '../../collections/page.js';
+import { takeBoundId } from '../../idempotency/index.js';
 import { agentPlanOf } from '../agent.input.js';
 import type { AgentRun, AgentRunService, Page, RunPosition, RunStep } from '../agents.types.js';
 import { createRunReader } from './run.reader.js';
@@ -8,7 +9,7 @@ import { isRunId, toRun, toStep } from './run.row.js';
 import type { RunRow, StepRow } from './run.row.js';
 import { createRunStarter } from './run.start.js';
 import type { RunStartOptions } from './run.start.js';
-import { CANCEL, GET, GET_MANY, KNOWN, LIST, POSITIONS, STEPS } from './run.queries.js';
+import { CANCEL, COUNT, GET, GET_MANY, KNOWN, listStatement, POSITIONS, STEPS } from './run.queries.js';
 
 /** Runs of agents (contract 2.12, 4.8; decisions 6 "Agents"). A run belongs to the organisation that started it. */
 export function createRunService(options: RunStartOptions): AgentRunService {
@@ -24,21 +25,29 @@ export function createRunService(options: RunStartOptions): AgentRunService {
 
   const service: AgentRunService = {
     async start(call, agentId, body) {
-      const made = takeBound(call, 'run');
+      const made = takeBoundId(call, 'run');
       // A retry with the same Idempotency-Key joins the run that the first call started.
       if (made !== null) return await find(call.principal.orgId, null, made);
       return await start(call, agentId, body);
     },
-    async list(principal, agentId, { status, first, after }): Promise<Page<AgentRun>> {
+    async list(principal, agentId, query): Promise<Page<AgentRun>> {
       agentPlanOf(principal.plan);
       const { orgId } = principal;
-      if (after !== undefined && !isRunId(after)) throw invalid('Invalid cursor', 'cursor');
+      const { after = null, before = null, first, backwards = false } = query;
+      const bad = badCursor(query, isRunId);
+      if (bad !== undefined) throw invalid('Invalid cursor', bad);
       if ((await database.tenantQuery(orgId, KNOWN, [agentId, orgId])).length === 0)
         throw notFound('Agent not found');
-      const values = [orgId, agentId, status ?? null, after ?? null, first + 1];
-      const rows = await database.tenantQuery<RunRow>(orgId, LIST, values);
-      const nodes = rows.slice(0, first).map(toRun);
-      return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
+      const listed = [orgId, agentId, query.status ?? null, query.sessionId ?? null];
+      const values = [...listed, after, before, first + 1];
+      const rows = await database.tenantQuery<RunRow>(orgId, listStatement(backwards), values);
+      return {
+        ...toPage(rows.map(toRun), query, ({ id }) => id),
+        async count() {
+          const [row] = await database.tenantQuery<{ runs: number }>(orgId, COUNT, listed);
+          return row?.runs ?? 0;
+        },
+      };
     },
     async get(principal, agentId, id) {
       agentPlanOf(principal.plan);

@@ -5,9 +5,10 @@ import { CANCELLED, OperationTally, SUCCEEDED, toVector } from '../../metering/i
 import type { OperationEnding } from '../../metering/index.js';
 import type { AgentTool, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
+import type { Model } from '../../models/models.types.js';
 import { isDatabaseAway } from '../../jobs/index.js';
 import type { Hold } from '../../jobs/index.js';
-import { RunLeft } from './run.fault.js';
+import { RunAbandonedError } from './run.fault.js';
 import type { RunMeter } from './run.meter.js';
 import type { End, RunWriter, Work } from './run.moves.queries.js';
 import type { NewStep, PendingCall, RunState } from './run.types.js';
@@ -22,6 +23,8 @@ export interface SessionOptions {
   state: RunState;
   meter: RunMeter;
   logger: Logger;
+  /** The agent's own. */
+  model: Model;
   /** Granted tools by the name that the model calls them by. */
   tools: ReadonlyMap<string, AgentTool>;
   /** @param call with the tally of the tool's operation */
@@ -54,7 +57,7 @@ export class RunSession {
     this.held.push(step);
   }
 
-  /** @throws RunLeft where the run is not ours any more; its reservations are given back then */
+  /** @throws RunAbandonedError where the run is not ours any more; its reservations are given back then */
   async advance(work: Work): Promise<void> {
     this.state.writes += 1;
     const whole = { ...work, steps: [...this.held, ...work.steps], state: this.state };
@@ -62,13 +65,13 @@ export class RunSession {
     this.held = [];
   }
 
-  /** Writes the end of the run. @throws RunLeft */
+  /** Writes the end of the run. @throws RunAbandonedError */
   async end(ending: Omit<End, keyof Work>, work: Work): Promise<void> {
     const end = { ...work, ...ending, steps: [...this.held, ...work.steps] };
     await this.write(end, () => this.options.writer.end(this.options.hold, end));
   }
 
-  /** Makes the calls of the open round, if there is one, one after the other. The round then becomes part of the conversation. @throws RunFault, RunLeft */
+  /** Makes the calls of the open round, if there is one, one after the other. The round then becomes part of the conversation. @throws RunFault, RunAbandonedError */
   async finishRound(): Promise<void> {
     const { open, messages } = this.state;
     if (open === null) return;
@@ -117,7 +120,12 @@ export class RunSession {
     try {
       if (call.fault !== undefined) throw new ToolError(call.fault);
       const input = tool.parse(call.input);
-      reserved = await meter.reserveTool(tool.credits);
+      const costs = tool.costs?.bind(tool);
+      const { model } = this.options;
+      reserved = await meter.reserveTool(
+        tool.credits,
+        costs && ((principal) => costs(input, { principal, model })),
+      );
       outcome = await this.options.runTool({ tool, callId: call.id, input, tally });
     } catch (error) {
       if (reserved !== null) meter.costs(reserved, tally.outcome(CANCELLED));
@@ -147,11 +155,12 @@ export class RunSession {
     return result;
   }
 
-  /** The text that tells the model of a tool's failure. @throws errors that end the run */
+  /** The text that reports a tool's failure to the model. @throws errors that end the run */
   private messageOf(error: unknown, tool: AgentTool): string {
     if (error instanceof ToolError) return error.message;
-    if (this.options.signal.aborted) throw new RunLeft();
-    if (error instanceof Error && (error.name === 'RunFault' || error.name === 'RunLeft')) throw error;
+    if (this.options.signal.aborted) throw new RunAbandonedError();
+    if (error instanceof Error && (error.name === 'RunFault' || error.name === 'RunAbandonedError'))
+      throw error;
     if (isDatabaseAway(error)) throw error;
     if (error instanceof ApiError && error.code !== 'server_error') return error.message;
     this.options.logger.warn({ err: error, tool: tool.id, runId: this.options.hold.id }, 'a tool failed');
@@ -161,7 +170,7 @@ export class RunSession {
   private async write(work: Work, move: () => Promise<boolean>): Promise<void> {
     if (await persist(move, this.options.logger)) return;
     for (const { id } of work.operations) await this.options.meter.release(id);
-    throw new RunLeft();
+    throw new RunAbandonedError();
   }
 }
 

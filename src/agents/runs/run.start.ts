@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.types.js';
 import { ApiError } from '../../contract/errors.js';
-import { withinInputTime } from '../../files/index.js';
+import { UPLOADED_PREFIX, withinInputTime } from '../../files/index.js';
 import { admitCall, isTierAllowed, requireAllowed } from '../../generation/index.js';
-import { orKeyLost } from '../../idempotency/index.js';
+import { toKeyLostError } from '../../idempotency/index.js';
 import { newId } from '../../contract/ids.js';
 import { attributionOf } from '../../metering/index.js';
 import type { CallContext } from '../../metering/call-context.js';
@@ -111,7 +111,11 @@ async function check(
   const input = parseRun(body);
   const attribution = attributionOf(call, body);
   const { orgId } = principal;
-  for (const { url } of input.attachments) await inputs.checkInput({ orgId, value: url, field: 'url' });
+  for (const { url } of input.attachments) {
+    // A token that is bound to its agent reaches no other file of the organisation.
+    if (principal.token?.bound != null && url.startsWith(UPLOADED_PREFIX)) inputs.checkForm(url, 'url');
+    else await inputs.checkInput({ orgId, value: url, field: 'url' });
+  }
   const model = models.resolve('chat', agent.model);
   const known = knownTools();
   const used = {
@@ -141,6 +145,7 @@ async function create(options: RunStartOptions, call: CallContext, draft: Draft)
     orgId: principal.orgId,
     userId: principal.userId,
     keyId: principal.keyId,
+    tokenId: principal.token?.id ?? null,
     agentId: agent.id,
     agentOrgId: agent.orgId,
     agent: used,
@@ -162,7 +167,7 @@ async function create(options: RunStartOptions, call: CallContext, draft: Draft)
     return toRun(created);
   } catch (error) {
     await undo(options, call, { draft, error });
-    throw orKeyLost(error);
+    throw toKeyLostError(error);
   }
 }
 

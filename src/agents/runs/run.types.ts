@@ -1,5 +1,5 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
-import type { CarriedCall, CarriedTurn } from '../model/carried.js';
+import type { ToolCallMetadata, TurnMetadata } from '../model/provider-metadata.js';
 import type { AgentTool } from '../tools/tool.types.js';
 import type { RunRow } from './run.row.js';
 
@@ -27,8 +27,8 @@ export interface PendingCall {
   tool: string;
   input: Record<string, unknown>;
   /** The provider's id of the call, and the provider's data in it. */
-  carried?: CarriedCall;
-  /** Why it is not made: the model sent invalid input. The model is told this. */
+  carried?: ToolCallMetadata;
+  /** Why the call is refused: the model sent invalid input. The model gets this text as the result. */
   fault?: string;
   /** Whether its `tool_call` step was written. */
   announced: boolean;
@@ -47,7 +47,7 @@ export interface RunState {
   /** The complete rounds after the user's message. */
   messages: LanguageModelV4Prompt;
   /** The current round: its answer and its calls. */
-  open: { text: string; calls: PendingCall[]; carried?: CarriedTurn } | null;
+  open: { text: string; calls: PendingCall[]; carried?: TurnMetadata } | null;
 }
 
 /** A step in the form in which a worker writes it. */
@@ -63,7 +63,7 @@ export interface NewStep {
 export interface RunObserver {
   /**
    * Covers a run from its claim until it ends or is returned to the queue.
-   * @param run with the provider of the agent's model, null where there is none any more
+   * @param run with the provider of the agent's model, null if the provider no longer exists
    * @param work answers what the run failed with (an error's code or name), or null
    */
   run(run: RunRow & { provider: string | null }, work: () => Promise<string | null>): Promise<void>;

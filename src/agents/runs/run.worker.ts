@@ -18,7 +18,7 @@ const TIME_LIMIT_MS = 1_800_000;
 export function createRunWorker(options: RunWorkerOptions): RunWorker {
   const { system: sql, hints } = options.database;
   const writer = createRunWriter(sql);
-  const callerOf = shared((keyId) => options.authenticator.refresh({ keyId } as Principal));
+  const callerOf = shared((run) => options.authenticator.refresh(callerIn(run)));
   const turn = createTurns();
   return createLeaseWorker<RunRow>({
     ...options,
@@ -42,11 +42,17 @@ function createTurns(): () => Promise<void> {
   return () => (last = last.then(() => nextTurn()));
 }
 
+type Caller = Pick<RunRow, 'key_id' | 'token_id'>;
+
+const callerIn = ({ key_id: keyId, token_id: cappedBy }: Caller) =>
+  ({ keyId, ...(cappedBy === null ? {} : { cappedBy }) }) as Principal;
+
 /** Runs that begin at the same time share one look-up of their key. A run that begins after its answer looks the key up again. */
-function shared<Value>(look: (key: string) => Promise<Value>): (key: string) => Promise<Value> {
+function shared<Value>(look: (run: Caller) => Promise<Value>): (run: Caller) => Promise<Value> {
   const under = new Map<string, Promise<Value>>();
-  return (key) => {
-    const known = under.get(key) ?? look(key).finally(() => under.delete(key));
+  return (run) => {
+    const key = `${run.key_id} ${run.token_id ?? ''}`;
+    const known = under.get(key) ?? look(run).finally(() => under.delete(key));
     under.set(key, known);
     return known;
   };

@@ -1,11 +1,16 @@
 import { z } from 'zod';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import { costBound } from '../../generation/index.js';
 import { defineTool } from './define-tool.js';
 import { PICTURE } from './request-words.js';
 import { ToolError } from './tool.types.js';
 
 const MAX_MB = 20;
 const MAX_TOKENS = 1000;
+/** The most that a question has. */
+const TOKENS_PER_CHARACTER = 3;
+/** Tokens of the message around it, and of the question that stands in for none. */
+const AROUND = 20;
 const PICTURE_URL = /\.(?:png|jpe?g|webp)(?:[?#]|$)/i;
 const TYPES = new Set(['image/jpeg', 'image/png', 'image/webp']);
 
@@ -27,6 +32,12 @@ export const analyzeImage = defineTool({
     input: ({ url, topic }) => ({ image: url, question: topic }),
     heading: 'What the picture shows',
   },
+  costs({ question }, { principal: caller, model: own }, { models }) {
+    const model = visionModel(models, own);
+    const promptTokens = model.imageTokens + TOKENS_PER_CHARACTER * question.length + AROUND;
+    const most = costBound({ models, caller }, model, { promptTokens, maxTokens: MAX_TOKENS });
+    return { model: model.id, most };
+  },
   async run({ image, question }, context, { inputs, models, caller }) {
     const { orgId, signal, meter, tally, temperature } = context;
     const { bytes, contentType } = await inputs.fetch({
@@ -37,15 +48,15 @@ export const analyzeImage = defineTool({
       signal,
     });
     if (contentType === null || !TYPES.has(contentType)) throw new ToolError('The address holds no picture');
-    const asked = question.trim() === '' ? 'Describe this picture.' : question;
+    const requested = question.trim() === '' ? 'Describe this picture.' : question;
     const url = `data:${contentType};base64,${bytes.toString('base64')}`;
     const content = [
-      { type: 'text', text: asked },
+      { type: 'text', text: requested },
       { type: 'image_url', image_url: { url } },
     ];
     const { answer } = await caller({
       model: visionModel(models, context.model),
-      prompt: { messages: [{ role: 'user', content }], texts: [asked], images: 1 },
+      prompt: { messages: [{ role: 'user', content }], texts: [requested], images: 1 },
       body: { temperature },
       maxTokens: MAX_TOKENS,
       meter,

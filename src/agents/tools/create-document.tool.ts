@@ -5,7 +5,7 @@ import type { Point } from '../../text/numbers-in-text.js';
 import { titled } from '../../text/titles.js';
 import type { AgentWork } from '../work/work-pool.js';
 import { defineTool } from './define-tool.js';
-import { refusalAsToolError } from './refused-work.js';
+import { refusalAsToolError } from './refusal-as-tool-error.js';
 import { storeMade } from './stored-file.js';
 import { ToolError } from './tool.types.js';
 
@@ -83,7 +83,7 @@ function csvOf(rows: Value[][] | undefined, content: string | undefined): Buffer
   return Buffer.from(`${rows.map((row) => row.map(cellOf).join(',')).join('\r\n')}\r\n`);
 }
 
-/** What a spreadsheet would take for a formula is made a text: it may have come from a page. */
+/** A cell that a spreadsheet would run as a formula is written as text: it may come from a web page. */
 function cellOf(value: Value): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { ToolRules } from '../../providers/index.js';
 import { ToolError } from './tool.types.js';
-import type { AgentTool, ToolContext, ToolOutcome, ToolParts } from './tool.types.js';
+import type { AgentTool, ToolCaller, ToolContext, ToolCost, ToolOutcome, ToolParts } from './tool.types.js';
 
 /** One tool of the contract, as its file defines it. With the parts that it works with it becomes an {@link AgentTool}. */
-export interface ToolDefinition extends Omit<AgentTool, 'run'> {
+export interface ToolDefinition extends Omit<AgentTool, 'run' | 'costs'> {
   /** Rules by which the sandbox uses it. The sandbox cannot read a description. */
   sandbox: ToolRules;
+  costs?(input: unknown, caller: ToolCaller, parts: ToolParts): ToolCost;
   run(input: unknown, context: ToolContext, parts: ToolParts): Promise<ToolOutcome>;
 }
 
@@ -18,9 +19,10 @@ export function defineTool<Schema extends z.ZodObject>(tool: {
   timeoutMs?: number;
   input: Schema;
   sandbox: ToolRules;
+  costs?(input: z.output<Schema>, caller: ToolCaller, parts: ToolParts): ToolCost;
   run(input: z.output<Schema>, context: ToolContext, parts: ToolParts): Promise<ToolOutcome>;
 }): ToolDefinition {
-  const { input: schema, run, ...rest } = tool;
+  const { input: schema, run, costs, ...rest } = tool;
   return {
     ...rest,
     name: tool.id,
@@ -33,6 +35,7 @@ export function defineTool<Schema extends z.ZodObject>(tool: {
       );
       throw new ToolError(`Invalid input: ${faults.slice(0, 5).join('; ')}`);
     },
+    ...(costs && { costs: (input, caller, parts) => costs(input as z.output<Schema>, caller, parts) }),
     run: (input, context, parts) => run(input as z.output<Schema>, context, parts),
   };
 }

@@ -4,7 +4,7 @@ import { hasSeries, pointsIn } from '../../text/numbers-in-text.js';
 import type { Point } from '../../text/numbers-in-text.js';
 import { titled } from '../../text/titles.js';
 import { defineTool } from './define-tool.js';
-import { refusalAsToolError } from './refused-work.js';
+import { refusalAsToolError } from './refusal-as-tool-error.js';
 import { CHART } from './request-words.js';
 import { storeMade } from './stored-file.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApiError } from '../../contract/errors.js';
-import { asUpstreamMade, makeImages } from '../../generation/index.js';
+import { decodeUpstreamMedia, costBound, makeImages } from '../../generation/index.js';
 import { UpstreamError } from '../../providers/index.js';
 import { defineTool } from './define-tool.js';
 import { CHART, PICTURE } from './request-words.js';
@@ -27,6 +27,10 @@ export const generateImage = defineTool({
     heading: 'Picture',
     made: 'I made the picture:',
   },
+  costs(_, { principal: caller }, { models }) {
+    const model = models.resolve('image', null);
+    return { model: model.id, most: costBound({ models, caller }, model, { units: { image: 1 } }) };
+  },
   async run({ prompt, size }, context, { models, upstreams, files, imaging }) {
     const model = models.resolve('image', null);
     const [width = 1024, height = 1024] = size.split('x').map(Number);
@@ -43,7 +47,7 @@ export const generateImage = defineTool({
         abortSignal: context.signal,
         tally: context.tally,
         finish: (bytes) =>
-          asUpstreamMade('image', () => imaging.fit(bytes, { width, height }, context.signal)),
+          decodeUpstreamMedia('image', () => imaging.fit(bytes, { width, height }, context.signal)),
       });
       const [image] = made.images;
       if (image === undefined) throw new ToolError('No image was made');

@@ -1,12 +1,11 @@
-import { STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/sdk/shared/stdio.js';
-import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { STDIO_DEFAULT_MAX_BUFFER_SIZE, type FetchLike } from '@modelcontextprotocol/client';
 import { EgressError } from '../../egress/index.js';
 
 /** As much as the library reads of a program's message. */
 const MAX_ANSWER_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE;
 /** An empty line, which ends an event, in each of the three notations of a line's end: the second is that of CR LF. */
 const EVENT_ENDS = ['\n\n', '\n\r', '\r\r'];
-/** What a model is told. */
+/** The text that the model gets. */
 export const TOO_LARGE = 'The MCP server answered with more than can be read';
 
 type RequestId = string | number;
@@ -40,7 +39,7 @@ class ValueCount {
 interface Bounds {
   /** Counts the next part. @throws EgressError where it is too much */
   count(part: Uint8Array): void;
-  /** What is read in the place of the rest, where the stream broke off; null: the fault. */
+  /** Read in place of the rest if the stream broke off; null: the error is thrown. */
   instead(error: unknown): Uint8Array | null;
   /** Nothing more is read. */
   end(): void;

@@ -20,7 +20,7 @@ const MAX_LEVELS = 200;
 
 const ANY_OBJECT = z.record(z.string(), z.unknown());
 
-/** Whether an entry of a server's list is larger than any tool: it would be gone through at every run. */
+/** Whether an entry of a server's list is too large for a tool: every run would read it. */
 export const isTooLarge = (entry: unknown): boolean =>
   isDeeper(entry, MAX_LEVELS) || nodesIn(entry, MAX_NODES) > MAX_NODES;
 
@@ -69,7 +69,7 @@ function eachWithoutExpressions(schemas: unknown): unknown {
   );
 }
 
-/** Alternatives that only their patterns told apart would both fit, and `oneOf` refuse what it should take. */
+/** Without their patterns, alternatives may both match, and `oneOf` would refuse valid input. */
 function anyForOne({ oneOf, ...schema }: Record<string, unknown>): Record<string, unknown> {
   if (oneOf === undefined) return schema;
   const { allOf } = schema;

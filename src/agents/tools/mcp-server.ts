@@ -1,14 +1,19 @@
 import { hash } from 'node:crypto';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import {
+  Client,
+  ProtocolError,
+  SdkHttpError,
   StreamableHTTPClientTransport,
-  StreamableHTTPError,
-} from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ListToolsResultSchema, McpError, ToolSchema } from '@modelcontextprotocol/sdk/types.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { ContentBlock, Tool } from '@modelcontextprotocol/sdk/types.js';
-import type { jsonSchemaValidator, JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js';
+  isSpecType,
+} from '@modelcontextprotocol/client';
+import type {
+  ContentBlock,
+  JsonSchemaValidator,
+  Tool,
+  Transport,
+  jsonSchemaValidator,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { createOperatorFetch, EgressError } from '../../egress/index.js';
@@ -24,7 +29,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const CALL_TIMEOUT_MS = 60_000;
 const RECONNECT_MS = 15_000;
 const MAX_TEXT = 50_000;
-/** Characters that a model is told of an error of the server's. */
+/** The maximum of characters of a server's error that a model gets. */
 const MAX_REFUSAL = 500;
 const MAX_NAME = 64;
 /** Pages of a server's list, and tools, that are read of it. */
@@ -42,7 +47,7 @@ function distinct(tools: AgentTool[]): AgentTool[] {
 }
 
 /** The library's own refuses a whole list for one faulty entry. */
-const ToolEntries = ListToolsResultSchema.extend({ tools: z.array(z.unknown()) });
+const ToolEntries = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
 /** Outputs are text for the model: no expression of an `outputSchema` is run on what the same server answers. */
 const UNCHECKED: jsonSchemaValidator = {
@@ -89,7 +94,7 @@ export class McpServer {
       this.client = client;
       this.listed = distinct(tools.flatMap((tool) => this.toolOf(tool)));
       client.onclose = () => this.lost(client);
-      if (faulty.length > 0) this.tellOf(faulty);
+      if (faulty.length > 0) this.logFaultyTools(faulty);
     } catch (error) {
       await client.close().catch(() => undefined);
       this.logger.warn(
@@ -100,7 +105,7 @@ export class McpServer {
     }
   }
 
-  private tellOf(faulty: unknown[]): void {
+  private logFaultyTools(faulty: unknown[]): void {
     const tools = faulty.slice(0, 10).map((entry) => (entry as { name?: unknown } | null)?.name);
     this.logger.warn(
       { server: this.name, tools, faulty: faulty.length },
@@ -192,18 +197,19 @@ export class McpServer {
     const { client } = this;
     if (client === null) throw new ToolError('The MCP server cannot be reached now');
     try {
-      return await client.callTool(call, undefined, { signal, timeout: CALL_TIMEOUT_MS });
+      return await client.callTool(call, { signal, timeout: CALL_TIMEOUT_MS });
     } catch (error) {
       if (signal.aborted) throw error;
       if (error instanceof EgressError) throw new ToolError(TOO_LARGE, error);
       const retried = again && neverArrived(error);
       // The code of a connection that was closed (-32000) is one that servers give their own refusals, too.
-      const refused = error instanceof McpError && client.transport !== undefined;
+      const refused = error instanceof ProtocolError && client.transport !== undefined;
       if (retried || !refused) await this.drop(client);
       if (retried) return await this.request(call, signal, false);
       this.logger.warn({ err: error, server: this.name, tool: call.name }, 'an MCP tool failed');
       if (!refused) throw new ToolError('The MCP server failed', error);
-      throw new ToolError(error.message.slice(0, MAX_REFUSAL), error, this.idOf(call.name));
+      const refusal = `MCP error ${error.code}: ${error.message}`;
+      throw new ToolError(refusal.slice(0, MAX_REFUSAL), error, this.idOf(call.name));
     }
   }
 
@@ -225,7 +231,7 @@ export class McpServer {
   }
 }
 
-/** What a model reads of it. */
+/** The text of a result for the model. */
 function textOf(block: ContentBlock): string {
   if (block.type === 'text') return block.text;
   if (block.type === 'resource_link') return `${block.name}: ${block.uri}`;
@@ -241,8 +247,7 @@ async function listTools(client: Client): Promise<{ tools: Tool[]; faulty: unkno
     const list = { method: 'tools/list' as const, params: cursor === undefined ? {} : { cursor } };
     const answer = await client.request(list, ToolEntries, { timeout: CONNECT_TIMEOUT_MS });
     for (const entry of answer.tools.slice(0, MAX_TOOLS)) {
-      const tool = isTooLarge(entry) ? null : ToolSchema.safeParse(entry);
-      if (tool?.success) tools.push(tool.data);
+      if (!isTooLarge(entry) && isSpecType.Tool(entry)) tools.push(entry);
       else faulty.push(entry);
     }
     cursor = answer.nextCursor;
@@ -253,7 +258,7 @@ async function listTools(client: Client): Promise<{ tools: Tool[]; faulty: unkno
 
 /** A server that was started anew does not know the session any more, or was not there at all: it never saw the call. */
 function neverArrived(error: unknown): boolean {
-  if (error instanceof StreamableHTTPError) return error.code === 404;
+  if (error instanceof SdkHttpError) return error.status === 404;
   for (let fault = error; fault instanceof Error; fault = fault.cause)
     if ((fault as NodeJS.ErrnoException).code === 'ECONNREFUSED') return true;
   return false;

@@ -2,7 +2,8 @@ import type { Egress } from '../../egress/index.js';
 import type { FileService, InputFetcher } from '../../files/index.js';
 import type { Upstreams } from '../../generation/index.js';
 import type { Imaging } from '../../imaging/index.js';
-import type { OperationTally } from '../../metering/index.js';
+import type { Principal } from '../../access/index.js';
+import type { CostBound, OperationTally } from '../../metering/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import type { ProviderRegistry } from '../../providers/index.js';
 import type { Search } from '../../search/index.js';
@@ -59,13 +60,26 @@ export interface Material {
 export interface ToolOutcome {
   /** The step's `tool_output`. */
   output: Record<string, unknown>;
-  /** What the model reads; default: the output as JSON. */
+  /** The result's text for the model; default: the output as JSON. */
   text?: string;
   /** Source of untrusted text. The model then gets the text marked as untrusted. */
   source?: string;
   /** Model calls of the tool that are charged in addition to its price. */
   operations?: EndedOperation[];
   tokens?: number;
+}
+
+/** The caller of a tool, and the model. */
+export interface ToolCaller {
+  principal: Principal;
+  /** The agent's own. */
+  model: Model;
+}
+
+/** The maximum cost of the tool's own model; null if it has no price. */
+export interface ToolCost {
+  model: string;
+  most: CostBound | null;
 }
 
 /** One tool that agents may use. */
@@ -83,6 +97,8 @@ export interface AgentTool {
   timeoutMs?: number;
   /** Checks the input against the schema. @throws ToolError */
   parse(input: unknown): unknown;
+  /** The most that its own model may cost, for budgets in USD. Absent: it asks none, or one whose calls are reserved by themselves. */
+  costs?(input: unknown, caller: ToolCaller): ToolCost;
   /** @throws ToolError with a message for the model; for any other error the model gets `Tool failed` */
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>;
 }
@@ -103,6 +119,8 @@ export class ToolError extends Error {
 /** The tools that are available now. */
 export interface Toolbox {
   ids(): ReadonlySet<string>;
+  /** All of them: the contract's in its order, then those of each MCP server. */
+  list(): AgentTool[];
   find(id: string): AgentTool | null;
   close(): Promise<void>;
 }

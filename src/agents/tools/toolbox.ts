@@ -16,6 +16,7 @@ export async function openToolbox({ tools, servers, logger }: ToolboxOptions): P
   await Promise.all(connected.map((server) => server.connect()));
   const all = (): AgentTool[] => [...tools, ...connected.flatMap((server) => server.tools)];
   return {
+    list: all,
     ids: () => new Set(all().map(({ id }) => id)),
     find: (id) => all().find((tool) => tool.id === id) ?? null,
     async close() {

@@ -27,5 +27,9 @@ export const AGENT_TOOLS: readonly string[] = TOOLS.map(({ id }) => id);
 export const RULES_OF_TOOLS: RulesOfTools = new Map(TOOLS.map(({ name, sandbox }) => [name, sandbox]));
 
 export function createTools(parts: ToolParts): AgentTool[] {
-  return TOOLS.map(({ run, ...tool }) => ({ ...tool, run: (input, context) => run(input, context, parts) }));
+  return TOOLS.map(({ run, costs, ...tool }) => ({
+    ...tool,
+    run: (input, context) => run(input, context, parts),
+    ...(costs && { costs: (input, caller) => costs(input, caller, parts) }),
+  }));
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ApiError } from '../../contract/errors.js';
 import { EgressError, isEncoded } from '../../egress/index.js';
 import type { Egress } from '../../egress/index.js';
-import type { ExtractedText, GivenDocument } from '../agents.types.js';
+import type { ExtractedText, SourceDocument } from '../agents.types.js';
 import type { AgentWork } from '../work/work-pool.js';
 import { WorkError } from '../work/work-pool.js';
 import { defineTool } from './define-tool.js';
@@ -93,7 +93,7 @@ async function pageOf(
 
 async function documentText(
   knowledge: ToolParts['knowledge'],
-  document: GivenDocument,
+  document: SourceDocument,
 ): Promise<ExtractedText> {
   try {
     return await knowledge.extract(document, MAX_TEXT);

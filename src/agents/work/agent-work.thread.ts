@@ -1,9 +1,9 @@
 /** Computes what would hold up the event loop, and what strangers' pages could make endless: the pool ends this thread then. */
-import { standBackThread } from '../../processes/index.js';
+import { lowerThreadPriority } from '../../processes/index.js';
 import { WorkRefusal } from './work-refusal.js';
 import type { WorkReply, WorkTask } from './work.types.js';
 
-standBackThread();
+lowerThreadPriority();
 
 /** A task of the pool. Each kind loads its libraries with its first task. */
 export async function work(task: WorkTask): Promise<WorkReply> {

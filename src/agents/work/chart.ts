@@ -2,7 +2,7 @@ import { compile } from 'vega-lite';
 import type { TopLevelSpec } from 'vega-lite';
 import { parse, View } from 'vega';
 import type { Loader } from 'vega';
-import { lackedBy, pictureFonts, refuseLacked } from './glyphs.js';
+import { unsupportedCharacters, pictureFonts, refuseUnsupportedCharacters } from './glyphs.js';
 import type { ChartDrawing, ChartInput } from './work.types.js';
 
 const WIDTH = 800;
@@ -45,7 +45,7 @@ function wordsOf({ title, xLabel, yLabel, data }: ChartInput): string {
 /** Draws a chart as SVG. @throws WorkRefusal where the fonts lack some of its characters */
 export async function drawChart(chart: ChartInput): Promise<ChartDrawing> {
   const { type, title, data } = chart;
-  refuseLacked(lackedBy(pictureFonts(), wordsOf(chart)));
+  refuseUnsupportedCharacters(unsupportedCharacters(pictureFonts(), wordsOf(chart)));
   const spec = {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
     background: '#ffffff',

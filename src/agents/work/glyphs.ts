@@ -25,14 +25,14 @@ function mappedIn(font: string): ReadonlySet<number> {
   return known;
 }
 
-/** The fonts that pictures are drawn with: where the first has no glyph, that of any other stands in its place (imaging/fonts.ts). */
+/** The fonts of pictures: if the first lacks a glyph, another font supplies it (imaging/fonts.ts). */
 export function pictureFonts(): string[] {
   const files = readdirSync(FONTS).filter((name) => name.endsWith('.ttf'));
   return [REGULAR, ...files.map((name) => join(FONTS, name)).filter((font) => font !== REGULAR)];
 }
 
 /** The characters of a text, each once, that none of the fonts has a glyph for. */
-export function lackedBy(fonts: readonly string[], text: string): string[] {
+export function unsupportedCharacters(fonts: readonly string[], text: string): string[] {
   let left = [...new Set(text)].filter((character) => !INVISIBLE.test(character));
   for (const font of fonts) {
     if (left.length === 0) break;
@@ -43,7 +43,7 @@ export function lackedBy(fonts: readonly string[], text: string): string[] {
 }
 
 /** @throws WorkRefusal where there are some: what would come out as boxes is worth nothing */
-export function refuseLacked(characters: Iterable<string>): void {
+export function refuseUnsupportedCharacters(characters: Iterable<string>): void {
   const lacked = [...characters];
   if (lacked.length === 0) return;
   const named = lacked.slice(0, MAX_NAMED).join(' ') + (lacked.length > MAX_NAMED ? ' …' : '');

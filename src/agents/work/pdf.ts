@@ -1,5 +1,5 @@
 import PDFDocument from 'pdfkit';
-import { BOLD, lackedBy, MONO, refuseLacked, REGULAR } from './glyphs.js';
+import { BOLD, unsupportedCharacters, MONO, refuseUnsupportedCharacters, REGULAR } from './glyphs.js';
 
 const HEADING_SIZES = [20, 16, 13, 12, 11, 11];
 const TEXT_SIZE = 10.5;
@@ -49,7 +49,7 @@ export async function renderPdf(title: string, markdown: string): Promise<Uint8A
   }
   document.end();
   await ended;
-  refuseLacked(page.lacked);
+  refuseUnsupportedCharacters(page.lacked);
   return Buffer.concat(parts);
 }
 
@@ -64,9 +64,9 @@ function setText(
   text: string,
   { font, size, indent = 0 }: { font: string; size: number; indent?: number },
 ): void {
-  const fitting = lackedBy([font], text).length === 0 ? font : REGULAR;
+  const fitting = unsupportedCharacters([font], text).length === 0 ? font : REGULAR;
   let shown = text;
-  for (const character of lackedBy([fitting], text)) {
+  for (const character of unsupportedCharacters([fitting], text)) {
     if (WRITTEN.test(character)) lacked.add(character);
     else shown = shown.replaceAll(character, BLANK.test(character) ? ' ' : '');
   }

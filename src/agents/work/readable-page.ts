@@ -9,7 +9,9 @@ const VOID = /^(area|base|br|col|embed|hr|img|input|link|meta|param|source|track
 /** The text that a reader of the page would read. Nothing is loaded from anywhere. @throws Error for a page that is nested without end */
 export async function readablePage(html: string, url: string): Promise<ReadablePage> {
   if (depthOf(html) > MAX_DEPTH) throw new Error('nested too deeply');
-  const { document } = parseHTML(withBody(html));
+  const { document } = parseHTML(withBody(html)) as unknown as {
+    document: { querySelectorAll(selector: string): Iterable<{ remove(): void }> };
+  };
   // Others' scripts are never run; without them the extractor has less to look at.
   for (const element of document.querySelectorAll('script, style, noscript, iframe, object, svg'))
     element.remove();

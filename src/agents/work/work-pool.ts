@@ -93,7 +93,7 @@ class Pool {
     const late = new AbortController();
     const deadline = setTimeout(() => late.abort(), DEADLINE_MS);
     try {
-      // What is given up, or takes too long, ends with its thread.
+      // The thread of a task that is cancelled or takes too long is ended.
       return (await this.threads.run(task, { signal: AbortSignal.any([signal, late.signal]) })) as WorkReply;
     } catch {
       signal.throwIfAborted();

@@ -7,7 +7,7 @@ export interface ChartInput {
   data: { label: string | number; value: number; series?: string }[];
 }
 
-/** What is computed off the event loop. */
+/** Tasks that are computed off the event loop. */
 export type WorkTask =
   | { kind: 'page'; html: string; url: string }
   | { kind: 'chart'; chart: ChartInput }

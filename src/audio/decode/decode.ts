@@ -1,36 +1,43 @@
-import decode from 'audio-decode';
 import { UnreadableAudioError } from '../audio.types.js';
 import type { Decoded } from '../audio.types.js';
 import { decodeAacPackets } from './aac-packets.js';
 import { decodeAlacPackets } from './alac-packets.js';
 import { asMatroska, MOVED_CODECS } from './matroska.js';
 import type { Probed } from './probe.js';
-import { withTrueSizes } from './true-wave.js';
+import { withTrueWave } from './wave-sizes.js';
 
 /** Fed in small pieces: even the best compressed silence then decodes to little at a time. */
 const PIECE_BYTES = 4096;
 const WAVE_PIECE_BYTES = 1 << 16;
 const MAX_RESIDENT_BYTES = 768 * 1024 * 1024;
 
+interface Samples {
+  channelData: Float32Array[];
+  sampleRate: number;
+}
+/** What the packages' streaming decoders have in common; `flush` is of those that keep samples back until the end. */
 interface Decoder {
-  (piece?: Uint8Array): Promise<{ channelData: Float32Array[]; sampleRate: number }>;
+  decode(piece: Uint8Array): Samples | Promise<Samples>;
+  flush?(): Samples | Promise<Samples>;
   free(): void;
 }
 
-function openDecoder({ contentType, codec }: Probed): Promise<Decoder> | null {
+/** Each decoder is loaded when it is first needed: all are WebAssembly. */
+async function openDecoder({ contentType, codec }: Probed): Promise<Decoder | null> {
   switch (contentType) {
     case 'audio/mpeg':
-      return decode.mp3();
+      return (await import('@audio/decode-mp3')).decoder();
     case 'audio/wav':
-      return decode.wav();
+      return (await import('@audio/decode-wav')).decoder();
     case 'audio/flac':
-      return decode.flac();
+      return (await import('@audio/decode-flac')).decoder();
     case 'audio/mp4':
-      return MOVED_CODECS.has(codec ?? '') ? decode.webm() : null;
+      return MOVED_CODECS.has(codec ?? '') ? (await import('@audio/decode-webm')).decoder() : null;
     case 'audio/webm':
-      return decode.webm();
+      return (await import('@audio/decode-webm')).decoder();
     case 'audio/ogg':
-      return codec === 'opus' ? decode.opus() : codec === 'vorbis' ? decode.oga() : null;
+      if (codec === 'opus') return (await import('@audio/decode-opus')).decoder();
+      return codec === 'vorbis' ? (await import('@audio/decode-vorbis')).decoder() : null;
     default:
       return null;
   }
@@ -60,7 +67,7 @@ export async function* decodeAudio(
 
 /** What the container's decoder takes. */
 async function plain(bytes: Uint8Array, { contentType }: Probed): Promise<Uint8Array> {
-  if (contentType === 'audio/wav') return withTrueSizes(bytes);
+  if (contentType === 'audio/wav') return withTrueWave(bytes);
   return contentType === 'audio/mp4' ? await asMatroska(bytes) : bytes;
 }
 
@@ -82,12 +89,14 @@ async function* piecesOf(bytes: Uint8Array, probed: Probed): AsyncGenerator<Deco
   try {
     for (let at = 0; at < given.length; at += size) {
       // A copy: decoders read words, and a piece of a larger buffer may lie across their boundaries.
-      const { channelData, sampleRate } = await decoder(new Uint8Array(given.subarray(at, at + size)));
+      const { channelData, sampleRate } = await decoder.decode(new Uint8Array(given.subarray(at, at + size)));
       heard ||= channelData.length > 0;
       yield { channels: channelData, sampleRate };
     }
-    const { channelData, sampleRate } = await decoder();
-    yield { channels: channelData, sampleRate };
+    if (decoder.flush !== undefined) {
+      const { channelData, sampleRate } = await decoder.flush();
+      yield { channels: channelData, sampleRate };
+    }
   } catch (error) {
     // A file that breaks off has what came before.
     if (!heard) throw new UnreadableAudioError(error instanceof Error ? error.message : 'broken');

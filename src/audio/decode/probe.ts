@@ -2,7 +2,7 @@ import { ALL_FORMATS, EncodedPacketSink, Input } from 'mediabunny';
 import { watchedSource } from '../../media/watched-source.js';
 import { UnreadableAudioError } from '../audio.types.js';
 import type { AudioFacts } from '../audio.types.js';
-import { withTrueSizes } from './true-wave.js';
+import { withTrueSizes } from './true-file.js';
 
 /** Containers by mediabunny's names, and how their content type is called here. */
 const CONTENT_TYPES: Record<string, string> = {

@@ -4,13 +4,13 @@ import type { Duplex } from 'node:stream';
 import { all, compile } from 'proxy-addr';
 
 /** A request, or a connection on which no request could be parsed. */
-export interface Addressed {
+export interface AddressSource {
   socket: Duplex;
   headers: IncomingHttpHeaders;
 }
 
 /** The address that a request counts against. */
-export type ClientAddress = (request: Addressed) => string;
+export type ClientAddress = (request: AddressSource) => string;
 
 /**
  * `X-Forwarded-For` counts only as far as it was written by trusted proxies (`TRUST_PROXY`): from its end, the first address that is

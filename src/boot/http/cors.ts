@@ -13,10 +13,12 @@ const EXPOSED = [
   'Retry-After',
   'Idempotent-Replayed',
   'X-Penstock-Tools-Left-Out',
+  'Range',
 ].join(', ');
 const ALLOWED_HEADERS = [
   'Authorization',
   'Content-Type',
+  'Content-Range',
   'Accept',
   'Idempotency-Key',
   'Last-Event-ID',
@@ -40,14 +42,14 @@ export function createCors(origins: string[]): Cors {
   const allows = (origin: string) => all || origins.includes(origin);
   if (origins.length === 0) return { allows, handler: null };
   const optionsOf = ({ method, headers }: CorsRequest): CorsOptions => {
-    const asked = headers['access-control-request-headers'];
+    const requested = headers['access-control-request-headers'];
     const isPreflight = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
     const isAllowed = all || (headers.origin !== undefined && allows(headers.origin));
     return {
       origin: all ? '*' : origins,
       methods: METHODS,
       // SDKs send headers of their own (their version, for example), so every requested header is allowed. The key still decides.
-      allowedHeaders: asked ?? ALLOWED_HEADERS,
+      allowedHeaders: requested ?? ALLOWED_HEADERS,
       exposedHeaders: EXPOSED,
       maxAge: MAX_AGE_SECONDS,
       preflightContinue: !isPreflight || !isAllowed,

@@ -78,12 +78,11 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
         return refuse(error);
       }
     },
-    body: (request, { principal }, rules) =>
-      new RequestBody(request, principal, {
-        budget: dependencies.budget,
-        timeSlicer: dependencies.timeSlicer,
-        rules,
-      }),
+    body(request, { principal }, rules) {
+      const { budget, timeSlicer } = dependencies;
+      timeSlicer.begin(principal.orgId);
+      return new RequestBody(request, principal, { budget, timeSlicer, rules });
+    },
     requestId: (request) => observed(request).requestId,
     addCommonHeaders,
     rateOf: (error) => refusedRates.get(error as object) ?? dependencies.rateOf(error),

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { RateState } from '../../metering/metering.types.js';
 import { SlotList } from '../../collections/slot-list.js';
-import { createPeerAddress, type Addressed } from './client-address.js';
+import { createPeerAddress, type AddressSource } from './client-address.js';
 import { observed, ObservedRequest } from './observed-request.js';
 import { handleProtocolEvents } from './protocol-events.js';
 import type { Route } from './protocol-events.js';
@@ -72,7 +72,7 @@ export interface HttpServer {
    * Passes requests to the given handlers from now on. Earlier requests wait for this call, at most 5 s. `rateOf` gives the rate headers of
    * refusals outside a route.
    */
-  serve(route: Route, upgrade: Upgrade, rateOf: (caller: Addressed) => RateState | null): void;
+  serve(route: Route, upgrade: Upgrade, rateOf: (caller: AddressSource) => RateState | null): void;
   /**
    * Serves on for a moment; then accepts no new connections, answers requests on open connections with `Connection: close`, and waits for all
    * answers to end.
@@ -96,7 +96,7 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
   let { route }: { route: Route } = room;
   let draining = false;
   let came = 0;
-  let rateOf: (caller: Addressed) => RateState | null = () => null;
+  let rateOf: (caller: AddressSource) => RateState | null = () => null;
   const unauthenticated = createUnauthenticatedConnections();
   const awaitKey = keyAwaiter(unauthenticated, options, (socket) => answersOn(socket).length > 0);
   const answer: Route = (request, response) => {
@@ -190,7 +190,7 @@ function keyAwaiter(
     unauthenticated.leave(this);
   };
   return (socket) => {
-    unauthenticated.enter(socket, {
+    unauthenticated.add(socket, {
       address: addressOf(socket),
       drop: () => void (isBusy(socket) || socket.destroy()),
     });

@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { whenBodyIsWanted, writeFault } from '../../http/index.js';
+import { beforeBodyRead, writeFault } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
-import type { Addressed } from './client-address.js';
+import type { AddressSource } from './client-address.js';
 import { refuse } from './refuse.js';
 
 export type Route = (request: IncomingMessage, response: ServerResponse) => void;
@@ -10,7 +10,7 @@ export type Route = (request: IncomingMessage, response: ServerResponse) => void
 export interface ProtocolEventOptions {
   answer: Route;
   /** The rate window of a caller's address; null while the process serves no API. */
-  rateOf(caller: Addressed): RateState | null;
+  rateOf(caller: AddressSource): RateState | null;
   /** The unfinished responses of a connection, in the order of their requests. */
   answersOn(socket: Duplex): ServerResponse[];
 }
@@ -33,7 +33,7 @@ export function handleProtocolEvents(
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     // After a refusal before the body, the client may or may not send the body. So no other request may follow on this connection.
     response.setHeader('Connection', 'close');
-    whenBodyIsWanted(request, () => {
+    beforeBodyRead(request, () => {
       if (server.listening) response.removeHeader('Connection');
       response.writeContinue();
     });

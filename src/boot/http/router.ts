@@ -7,7 +7,7 @@ import type { RateState } from '../../metering/metering.types.js';
 import type { Metrics } from '../../telemetry/index.js';
 import { createPages, type Pages } from '../pages/index.js';
 import type { AccessLog } from './access-log.js';
-import { createProxyTrust, type Addressed } from './client-address.js';
+import { createProxyTrust, type AddressSource } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { Health } from './health.js';
 import { addCommonHeaders, requestIdOf } from './http-edge.js';
@@ -38,9 +38,11 @@ export interface ApiFaces {
   graphqlSse: Handler;
   /** The SDL, at /graphql/schema.graphql. */
   sdl: Handler;
+  /** The description of webhooks and Kafka messages, at /asyncapi.json. */
+  asyncApi: Handler;
   signIn: Handler;
   /** The rate window of the client's address: pages and preflights, which need no key, have the three rate headers too (decisions 4). */
-  addressRate(request: Addressed): RateState;
+  addressRate(request: AddressSource): RateState;
 }
 
 /** Express routes every request: first the middleware that each request needs, then the routes by frequency. URLs are normalised before. */
@@ -55,6 +57,7 @@ export function createRouter(options: RouterOptions): Route {
   if (api) {
     const pages = createPages(publicUrl);
     mountGraphql(app, api, pages);
+    app.route(ASYNC_API_PATH).get((request, response) => api.asyncApi(request, response));
     app.route(/^\/auth\//).all((request, response) => api.signIn(request, response));
     for (const [base, table] of api.rest) mountRest(app, base, table);
     app.use(pages.router);
@@ -116,16 +119,22 @@ function accountOf({ accessLog, api }: RouterOptions): RequestHandler {
   };
 }
 
-/** Requests to the API that need no key: a browser's preflight, and GraphiQL. */
+/** Requests to the API that need no key: a browser's preflight, GraphiQL, and descriptions. */
 function isKeyless({ url, method }: IncomingMessage): boolean {
   const path = pathOf(url ?? '');
-  return path === '/graphql' || path === SDL_PATH || (method === 'OPTIONS' && isRest(url ?? ''));
+  return (
+    path === '/graphql' ||
+    path === SDL_PATH ||
+    path === ASYNC_API_PATH ||
+    (method === 'OPTIONS' && isRest(url ?? ''))
+  );
 }
 
 /** Case-insensitive and with an optional slash at its end, as for all pages. */
 const GRAPHQL = /^\/graphql\/?$/i;
 
 const SDL_PATH = '/graphql/schema.graphql';
+const ASYNC_API_PATH = '/asyncapi.json';
 
 function mountGraphql(app: Express, { graphql, graphqlSse, sdl }: ApiFaces, { graphiql }: Pages): void {
   app.route(SDL_PATH).get((request, response) => sdl(request, response));

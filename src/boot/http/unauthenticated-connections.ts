@@ -10,7 +10,7 @@ const MOST = 8_000;
  */
 export interface UnauthenticatedConnections {
   /** Counts a connection; one that is counted already becomes the newest. */
-  enter(socket: object, connection: UnauthenticatedConnection): void;
+  add(socket: object, connection: UnauthenticatedConnection): void;
   leave(socket: object): void;
   readonly size: number;
 }
@@ -49,7 +49,7 @@ export function createUnauthenticatedConnections(
     byAddress.set(address, neighbours.add(socket));
   };
   return {
-    enter(socket, connection) {
+    add(socket, connection) {
       leave(socket);
       if (connection.address !== null) join(socket, connection.address);
       if (all.size >= most.ofAll) dropFirst(all.keys());

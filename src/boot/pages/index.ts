@@ -1,12 +1,13 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import compression from 'compression';
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { builtFile } from './built-file.js';
-import { DASHBOARD_HTML } from './dashboard.page.js';
+import { dashboardFile, dashboardHtml } from './dashboard.page.js';
 import { DOCS_HTML, DOCS_SCRIPT, DOCS_STYLE } from './docs.page.js';
+import { MARK_SVG } from './mark.js';
 import { GRAPHIQL_ABSENT_HTML, GRAPHIQL_HTML } from './graphiql.page.js';
 
 const packages = createRequire(import.meta.url);
@@ -17,8 +18,6 @@ function packageFile(name: string, file: string): string {
 }
 
 const FILES: Record<string, () => string> = {
-  'dashboard.js': () => builtFile('dashboard.js'),
-  'dashboard.css': () => builtFile('dashboard.css'),
   ...Object.fromEntries(
     ['graphiql.js', 'graphiql.css', 'graphiql-editor.js', 'graphiql-json.js', 'graphiql-graphql.js'].map(
       (name) => [name, () => builtFile(name)],
@@ -30,6 +29,7 @@ const FILES: Record<string, () => string> = {
 
 const TEXTS: Record<string, { type: string; text: string }> = {
   'docs-page.js': { type: 'text/javascript', text: DOCS_SCRIPT },
+  'mark.svg': { type: 'image/svg+xml', text: MARK_SVG },
   'docs-page.css': { type: 'text/css', text: DOCS_STYLE },
 };
 
@@ -58,7 +58,7 @@ const shortHash = (content: string | Buffer): string =>
 
 /** A page names its assets by their content, so that browsers keep them for ever. */
 const withHashes = (html: string): string =>
-  html.replace(/\bassets\/([\w-]+)(\.(?:js|css))/g, (address, name: string, ending: string) => {
+  html.replace(/\bassets\/([\w-]+)(\.(?:js|css|svg))/g, (address, name: string, ending: string) => {
     const hash = hashOf(name + ending);
     return hash === null ? address : `assets/${name}-${hash}${ending}`;
   });
@@ -96,8 +96,8 @@ const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
  */
 function ownAddresses(publicUrl: string, host: string | undefined): string {
   const { origin } = new URL(publicUrl);
-  const asked = host !== undefined && HOST.test(host) ? [`ws://${host}`, `wss://${host}`] : [];
-  return [...new Set([origin, origin.replace(/^http/, 'ws'), ...asked])].join(' ');
+  const requested = host !== undefined && HOST.test(host) ? [`ws://${host}`, `wss://${host}`] : [];
+  return [...new Set([origin, origin.replace(/^http/, 'ws'), ...requested])].join(' ');
 }
 
 export interface Pages {
@@ -115,8 +115,12 @@ export function createPages(publicUrl: string): Pages {
   const router = Router();
   router.use(compression());
   router.get('/', (_request, response) => response.redirect('docs'));
-  router.get('/docs', (request, response) => sendPage(request, response, DOCS_HTML));
-  router.get('/dashboard', (request, response) => sendPage(request, response, DASHBOARD_HTML));
+  router.get('/docs', (request, response) => sendPage(request, response, { html: DOCS_HTML }));
+  router.get('/dashboard', (request, response) => {
+    const nonce = randomBytes(16).toString('base64');
+    sendPage(request, response, { html: dashboardHtml(nonce), styles: `'self' 'nonce-${nonce}'` });
+  });
+  router.get('/assets/:name', sendDashboardFile);
   router.get('/assets/:name', (request, response, next) => {
     const { name, isCurrent } = plainName(request.params.name);
     const text = Object.hasOwn(TEXTS, name) ? TEXTS[name] : undefined;
@@ -129,21 +133,42 @@ export function createPages(publicUrl: string): Pages {
   });
   const graphiql: RequestHandler = (request, response, next) => {
     if (!wantsPage(request)) return next();
-    sendPage(request, response, existsSync(builtFile('graphiql.js')) ? GRAPHIQL_HTML : GRAPHIQL_ABSENT_HTML);
+    const html = existsSync(builtFile('graphiql.js')) ? GRAPHIQL_HTML : GRAPHIQL_ABSENT_HTML;
+    sendPage(request, response, { html });
   };
   return { graphiql, router };
 }
+
+/** A file of the dashboard, which the build packed already. */
+const sendDashboardFile: RequestHandler<{ name: string }> = (request, response, next) => {
+  const found = dashboardFile(request.params.name, request.acceptsEncodings('br') === 'br');
+  if (found === null) return next();
+  response.setHeader('Cache-Control', found.isCurrent ? IMMUTABLE : 'no-cache');
+  response.vary('Accept-Encoding');
+  if (found.isPacked) response.setHeader('Content-Encoding', 'br');
+  response.type(extname(request.params.name));
+  response.sendFile(found.path, { etag: true, acceptRanges: false, cacheControl: false });
+};
 
 /** Whether a browser opens the page, and not a client that calls the API. The page itself needs no key. */
 function wantsPage(request: Request): boolean {
   return (request.headers.accept ?? '').includes('text/html') && request.query['query'] === undefined;
 }
 
+interface SentPage {
+  html: string;
+  /** What `style-src` of its policy lets in. */
+  styles?: string;
+}
+
 /** Redirects a path with a slash at its end: from there a page's relative addresses would be wrong. */
-function pageSender(publicUrl: string): (request: Request, response: Response, html: string) => void {
-  return ({ path, headers }, response, html) => {
+function pageSender(publicUrl: string) {
+  return (
+    { path, headers }: Request,
+    response: Response,
+    { html, styles = "'self' 'unsafe-inline'" }: SentPage,
+  ): void => {
     if (path.endsWith('/')) return response.redirect(`..${path.slice(0, -1)}`);
-    const styles = html === DASHBOARD_HTML ? "'self'" : "'self' 'unsafe-inline'";
     const policy = policyOf(styles, ownAddresses(publicUrl, headers.host));
     response.setHeader('Content-Security-Policy', policy);
     response.setHeader('Referrer-Policy', 'no-referrer');

@@ -8,6 +8,7 @@ const EXACT = new Set([
   '/',
   '/graphql',
   '/graphql/schema.graphql',
+  '/asyncapi.json',
   '/docs',
   '/healthz',
   '/readyz',

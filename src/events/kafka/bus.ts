@@ -63,7 +63,7 @@ class KafkaBus implements Bus {
     const topic = topicName(config.prefix, 'dead-letter');
     const producer = { send: (messages: TopicMessages[]) => this.send(messages) };
     this.deadLetters = createDeadLetters({ producer, topic, logger, signal });
-    this.ready = this.makeTopics();
+    this.ready = this.createTopics();
   }
 
   async publish(messages: BusMessage[]): Promise<void> {
@@ -114,7 +114,7 @@ class KafkaBus implements Bus {
     try {
       await this.producer.send(messages);
     } catch (error) {
-      if (isTopicUnknown(error)) this.ready = this.makeTopics(AWAY_MS);
+      if (isTopicUnknown(error)) this.ready = this.createTopics(AWAY_MS);
       throw error;
     }
   }
@@ -123,7 +123,7 @@ class KafkaBus implements Bus {
     return topicName(this.config.prefix, topic);
   }
 
-  private async makeTopics(awayMs = 0): Promise<void> {
+  private async createTopics(awayMs = 0): Promise<void> {
     const { signal } = this.stop;
     await sleep(awayMs, undefined, { signal }).catch(() => undefined);
     for (let delay = 250; !signal.aborted; delay = Math.min(delay * 2, 2_000)) {

@@ -8,7 +8,7 @@ import { createKafkaProducer } from './producer.js';
 import { topicName } from './topics.js';
 
 /** A message that a consumer could not handle, as the dead-letter topic stores it. */
-export interface TopicLetter {
+export interface TopicDeadLetter {
   partition: number;
   offset: string;
   /** The full name of the topic that it came from. */
@@ -25,9 +25,9 @@ export interface TopicLetter {
 /** The dead-letter topic for an operator. A consumer group of its own has the offsets up to which letters were replayed. */
 export interface DeadLetterTopic {
   /** Letters that were not replayed yet, oldest first within a partition. */
-  list(): Promise<TopicLetter[]>;
-  /** Sends letters to the topics that they came from, with their keys and headers. @returns the number sent; a letter without a topic is skipped */
-  send(letters: TopicLetter[]): Promise<number>;
+  list(): Promise<TopicDeadLetter[]>;
+  /** Sends letters to the topics that they came from, with their keys and headers. @returns those that were sent; a letter without a topic is skipped */
+  send(letters: TopicDeadLetter[]): Promise<TopicDeadLetter[]>;
   /** Marks all letters that `list` returned as replayed. */
   done(): Promise<void>;
   close(): Promise<void>;
@@ -42,7 +42,7 @@ const text = (headers: IHeaders | undefined, name: string): string => {
   return (Array.isArray(value) ? value[0] : value)?.toString() ?? '';
 };
 
-function toLetter(partition: number, message: KafkaMessage): TopicLetter {
+function toLetter(partition: number, message: KafkaMessage): TopicDeadLetter {
   const { headers, key, value, offset, timestamp } = message;
   return {
     partition,
@@ -89,8 +89,9 @@ export async function openDeadLetterTopic(settings: KafkaSettings, logger: Logge
       return await read({ kafka, admin, topic, ranges, logger, groupId: `${groupId}.${randomUUID()}` });
     },
     async send(letters) {
-      let sent = 0;
-      for (const { topic: to, partition, offset, message } of letters) {
+      const sent: TopicDeadLetter[] = [];
+      for (const letter of letters) {
+        const { topic: to, partition, offset, message } = letter;
         if (to === '') {
           logger.warn({ partition, offset }, 'a dead letter has no topic that it could be sent to');
           continue;
@@ -100,7 +101,7 @@ export async function openDeadLetterTopic(settings: KafkaSettings, logger: Logge
         );
         const { key, value } = message;
         await producer.send([{ topic: to, messages: [{ key, value, headers }] }]);
-        sent += 1;
+        sent.push(letter);
       }
       return sent;
     },
@@ -125,12 +126,12 @@ interface Reading {
 }
 
 /** Reads the ranges with a group that exists only for that. @throws Error where they do not come in time */
-async function read({ kafka, admin, topic, ranges, groupId, logger }: Reading): Promise<TopicLetter[]> {
+async function read({ kafka, admin, topic, ranges, groupId, logger }: Reading): Promise<TopicDeadLetter[]> {
   const missing = new Map(
     ranges.filter(({ from, to }) => from < to).map((range) => [range.partition, range]),
   );
   if (missing.size === 0) return [];
-  const letters: TopicLetter[] = [];
+  const letters: TopicDeadLetter[] = [];
   const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false, maxWaitTimeInMs: 500 });
   try {
     await consumer.connect();

@@ -18,7 +18,7 @@ import type { ChatRequest } from './request.js';
 import { countPrompt, outputBound } from './tokens.js';
 import { tokenRate } from './usage.js';
 import { withWebSearch } from './web-search.js';
-import { modelFor } from '../pipeline/checks.js';
+import { isCallable, modelFor } from '../pipeline/checks.js';
 
 export interface ChatAdmissionOptions extends ImageOptions {
   inputs: Pick<InputFetcher, 'fetch' | 'checkForm' | 'checkInput'>;
@@ -42,13 +42,13 @@ export interface CheckedChat {
 export interface AdmittedChat extends CheckedChat {
   call: CallContext;
   operationId: string;
-  /** Addresses that a web search gave. */
+  /** Addresses that a web search found. */
   citations: string[];
-  /** What its record will say of its end. */
+  /** The outcome that its usage record will get. */
   tally: OperationTally;
 }
 
-/** What of an admitted call is stored, for whoever goes on with it. */
+/** The part of an admitted call that is stored, so that another process can continue it. */
 export type HeldChat = Pick<AdmittedChat, 'call' | 'operationId' | 'promptTokens' | 'maxTokens' | 'tally'>;
 
 export interface ChatAdmission {
@@ -65,12 +65,12 @@ export interface ChatAdmission {
    * @throws ApiError in the order of decisions 1
    */
   admit(call: CallContext, body: Record<string, unknown>, more?: readonly string[]): Promise<AdmittedChat>;
-  /** A call that was admitted before: its request is read again, and nothing is reserved. @throws ApiError of step 5 or 6 */
+  /** Reads the request of a call that was admitted before; reserves nothing. @throws ApiError of step 5 or 6 */
   resume(held: HeldChat, body: Record<string, unknown>, more?: readonly string[]): Promise<AdmittedChat>;
   /**
    * A further round of an admitted call, with more messages: reserves its tokens in addition to the call's own, until the call is settled.
    * @returns the continued call, and the id of the reservation to release
-   * @throws ApiError quota_exceeded, invalid_request (the prompt has grown out of the model's window)
+   * @throws ApiError quota_exceeded, invalid_request (the prompt no longer fits the model's window)
    */
   extend(chat: AdmittedChat, added: Added): Promise<{ chat: AdmittedChat; heldAs: string }>;
   /**
@@ -80,7 +80,7 @@ export interface ChatAdmission {
   refuse(call: CallContext, fault: unknown): Promise<never>;
 }
 
-/** What a further round adds to the round before. */
+/** The additions of a further round to the round before. */
 export interface Added {
   messages: Record<string, unknown>[];
   texts: string[];
@@ -92,7 +92,7 @@ function priceOf({ model, promptTokens, maxTokens }: CheckedChat): TokenPrice {
   return { promptTokens, maxTokens, multiplier: tokenRate(model) };
 }
 
-/** @throws ApiError invalid_request where the prompt is longer than the model's window */
+/** @throws ApiError invalid_request if the prompt is longer than the model's window */
 function measured(
   request: ChatRequest,
   model: Model,
@@ -224,6 +224,7 @@ class Admissions implements ChatAdmission {
     const price = { promptTokens: held.promptTokens, maxTokens: held.maxTokens, multiplier: 0 };
     const operation = { id: held.operationId, kind: 'chat' as const, price, model: null };
     held.tally.pricedOnly = () => isBoundInUsd({ principal: call.principal, operation, attribution });
+    held.tally.mayUseFallback = (model) => isCallable(call.principal, model);
     const { request, model } = await withFiles(this.options, call, await this.check(call, body, more));
     if (!request.webSearch) return { ...held, request, model, citations: [] };
     const found = await withWebSearch(request, this.options.search, call.signal);
@@ -266,7 +267,8 @@ class Admissions implements ChatAdmission {
       kind,
       price: priceOf(checked),
       model: checked.model.id,
-      costBound: () => costBound(this.options.models, checked.model, checked),
+      costBound: () =>
+        costBound({ models: this.options.models, caller: call.principal }, checked.model, checked),
     };
     const { attribution } = checked.request;
     return admitCall(
@@ -276,6 +278,7 @@ class Admissions implements ChatAdmission {
     ).then((reservation) => {
       const tally = new OperationTally();
       tally.pricedOnly = () => isBoundInUsd({ principal: call.principal, operation, attribution });
+      tally.mayUseFallback = (model) => isCallable(call.principal, model);
       const covered = reservation?.coveredTokens ?? checked.promptTokens + checked.maxTokens;
       return {
         request: checked.request,

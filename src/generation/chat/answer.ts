@@ -34,7 +34,7 @@ function fits(choice: unknown, index: number): boolean {
   );
 }
 
-function mended(choice: unknown, index: number): Fields {
+function normalizedChoice(choice: unknown, index: number): Fields {
   const { usage: _, ...given } = isFields(choice) ? choice : {};
   const { usage: _usage, ...message } = isFields(given['message'])
     ? withWholeCalls(withPlainContent(given['message']))
@@ -94,7 +94,7 @@ export function chatAnswer(options: {
     model_tier: JSON.stringify(options.tier),
     usage: JSON.stringify(options.usage),
   };
-  if (!parsed.choices.every(fits)) edits['choices'] = JSON.stringify(parsed.choices.map(mended));
+  if (!parsed.choices.every(fits)) edits['choices'] = JSON.stringify(parsed.choices.map(normalizedChoice));
   if (citations.length > 0) edits['citations'] = JSON.stringify(citations);
   return spliceObject(text, edits);
 }

@@ -5,18 +5,18 @@ import { tokenClasses, UpstreamError } from '../../providers/index.js';
 import type { ChatAnswer, ChatCall, ChatProvider } from '../../providers/index.js';
 import type { AdmittedChat } from './admission.js';
 import { answerTexts, chatAnswer, missingHead } from './answer.js';
-import { chargedBefore, keeperOf } from './made.js';
-import type { KeepMade } from './made.js';
+import { chargedBefore, createUnchargedStore } from './uncharged-chat.js';
+import type { StoreUncharged } from './uncharged-chat.js';
 import { stoppingFault } from './callers.js';
 import type { ChatCaller } from './callers.js';
-import { continuable, takenOver } from './continued.js';
+import { withFallbackContinuation, resumeInterruptedAnswer } from './continued.js';
 import { createChatEngine, upstreamCall } from './engine.js';
 import type { ChatEngine, ChatOptions } from './engine.js';
 import { openAnswer } from './open.js';
 import type { OpenAnswer } from './open.js';
 import { ChatStreamReader } from './stream.js';
 import { countTexts } from './tokens.js';
-import { chatUsage, tokenRate, wholeTokens } from './usage.js';
+import { chatUsage, tokenRate, answerTokens } from './usage.js';
 import type { Answered } from '../pipeline/upstreams.js';
 import type { ChatCompletion, ChatService, ChatStream } from '../generation.types.js';
 
@@ -26,7 +26,7 @@ type Body = Record<string, unknown>;
 export interface Live {
   chat: AdmittedChat;
   caller: ChatCaller;
-  keepMade: KeepMade | null;
+  keepMade: StoreUncharged | null;
 }
 
 /** The request to an upstream, and how its answer is read. */
@@ -62,7 +62,7 @@ const WHOLE: Work<ChatAnswer, ChatCompletion> = {
 };
 
 async function complete(parts: ChatEngine, call: CallContext, body: Body): Promise<ChatCompletion> {
-  const keepMade = keeperOf(call, body);
+  const keepMade = createUnchargedStore(call, body);
   const [before] = (keepMade && (await chargedBefore(parts.options, call, body))) ?? [];
   if (before !== undefined) return { text: before };
   const chat = await parts.admission.admit(call, body);
@@ -83,12 +83,12 @@ async function finished(
   const { text, parsed } = value;
   const head = missingHead(parsed, 'chat.completion');
   const reported = parsed['usage'];
-  const texts = answerTexts(parsed);
+  const texts = () => answerTexts(parsed);
   const { tokenizer } = parts.options;
-  const counted = wholeTokens(reported, {
+  const counted = answerTokens(reported, {
     prompt: chat.promptTokens,
-    completion: () => countTexts(texts, { tokenizer, limit: Number.POSITIVE_INFINITY }),
-    generated: texts.some((said) => said !== ''),
+    completion: () => countTexts(texts(), { tokenizer, limit: Number.POSITIVE_INFINITY }),
+    generated: () => texts().some((said) => said !== ''),
   });
   const unsettled = async (lost: unknown): Promise<never> => {
     throw await parts.settlement.fail(chat, lost);
@@ -111,7 +111,7 @@ const STREAMED: Work<OpenAnswer, ChatStream> = {
   attempt: openAnswer,
   receive(parts, live, answered) {
     live.chat.tally.began();
-    return streamOf(parts, live, { ...answered, value: continuable(parts, live, answered) });
+    return streamOf(parts, live, { ...answered, value: withFallbackContinuation(parts, live, answered) });
   },
 };
 
@@ -123,22 +123,22 @@ function streamOf(
   return { chunks: new ChatStreamReader({ ...live, ...value, model, settlement, tokenizer }) };
 }
 
-/** The answer of an admitted call as it comes. @throws ApiError; the call is settled then */
+/** Streams the answer of an admitted call. @throws ApiError; the call is settled then */
 export const openStream = (parts: ChatEngine, live: Live): Promise<ChatStream> =>
   routed(parts, live, STREAMED);
 
-/** An answer that another process began, from its first chunk. @returns null where nothing goes on with what was delivered */
+/** Continues an answer that another process began, from its first chunk. @returns null if no model can continue it */
 export async function resumeStream(
   parts: ChatEngine,
   live: Live,
   delivered: readonly [string, ...string[]],
 ): Promise<ChatStream | null> {
-  const answered = await takenOver(parts, live, delivered);
+  const answered = await resumeInterruptedAnswer(parts, live, delivered);
   return answered && streamOf(parts, live, answered);
 }
 
 async function stream(parts: ChatEngine, call: CallContext, body: Body): Promise<ChatStream> {
-  const keepMade = keeperOf(call, body);
+  const keepMade = createUnchargedStore(call, body);
   const before = keepMade && (await chargedBefore(parts.options, call, body));
   if (before !== null) return { chunks: Readable.from(before) };
   const chat = await parts.admission.admit(call, body);

@@ -52,7 +52,7 @@ export class ChunkWriter {
   middle(chunk: Chunk): string {
     const { raw, parsed } = chunk;
     const { usage } = parsed;
-    if (chunk.mended || chunk === this.options.first) return this.written(chunk, parsed.choices);
+    if (chunk.isNormalized || chunk === this.options.first) return this.written(chunk, parsed.choices);
     const keepsUsage = this.keepsUsage(chunk);
     if (keepsUsage && this.ownPrefix !== '' && raw.startsWith(this.upstreamPrefix)) {
       return this.ownPrefix + raw.slice(this.upstreamPrefix.length);
@@ -84,7 +84,7 @@ export class ChunkWriter {
     return spliceObject('{}', { ...this.head, choices: '[]', usage: JSON.stringify(usage) });
   }
 
-  /** A separate chunk with the finish reason: for an upstream that ended without one, or sent more chunks after it. */
+  /** A separate chunk with the finish reason, for an upstream that ended without one or sent more chunks after it. */
   bareFinish(reason: string): Chunk {
     const choices = [{ index: 0, delta: {}, finish_reason: reason }];
     const raw = spliceObject('{}', { ...this.head, choices: JSON.stringify(choices) });
@@ -107,7 +107,7 @@ export class ChunkWriter {
     const lacksRole =
       chunk === this.options.first && !choices.every(({ delta }) => delta['role'] === 'assistant');
     if (lacksRole) return { choices: JSON.stringify(choices.map(withRole)) };
-    return chunk.mended || choices !== chunk.parsed.choices ? { choices: JSON.stringify(choices) } : {};
+    return chunk.isNormalized || choices !== chunk.parsed.choices ? { choices: JSON.stringify(choices) } : {};
   }
 
   /** Remembers the bytes before `"choices"`, if only they were changed. */

@@ -5,9 +5,9 @@ import type { TokenClasses } from '../../metering/metering.types.js';
 import {
   abortedError,
   brokenAnswer,
-  bringsSomething,
+  hasContent,
   deliveredText,
-  laterUsage,
+  latestUsage,
   parseChunk,
   spliceObject,
   StreamedCalls,
@@ -23,11 +23,11 @@ import type { ChatEngine } from './engine.js';
 import { openAnswer } from './open.js';
 import type { OpenAnswer } from './open.js';
 import { boundAt, countTexts } from './tokens.js';
-import { brokenClasses } from './usage.js';
+import { interruptedClasses } from './usage.js';
 
 type Fields = Record<string, unknown>;
 
-/** What a stream's next part needs: the text that was delivered and its tokens. */
+/** The data for a stream's next part: the text that was delivered and its tokens. */
 interface Delivered {
   text: string;
   tokens: number;
@@ -36,31 +36,31 @@ interface Delivered {
 /** A call whose answer may come from several upstreams. */
 type Live = { chat: AdmittedChat; caller: ChatCaller };
 
-/** Part of an answer, by one upstream. */
+/** A leg: the part of an answer that one upstream generates. */
 interface Leg {
   model: Model;
   open: OpenAnswer;
-  /** Tokens of its prompt as they were counted: the call's, and what was delivered before. */
+  /** Counted tokens of its prompt: the call's prompt, and the text that was delivered before. */
   prompt: number;
 }
 
 interface Continuation extends Live {
   first: Leg;
-  /** @throws UpstreamError where the fallbacks with `prefill` failed, or there are no more */
-  goOn(delivered: Delivered): Promise<Answered<OpenAnswer>>;
+  /** @throws UpstreamError if all fallbacks with `prefill` failed, or none is left */
+  continueAnswer(delivered: Delivered): Promise<Answered<OpenAnswer>>;
   count(text: string): number | Promise<number>;
 }
 
-/** What an upstream gets that goes on with a text: the text is the last message, and its tokens are no longer to be generated. */
+/** The request to an upstream that continues a text: the text is the last message, and its tokens are subtracted from the maximum. */
 function callFrom(live: Live, target: Model, { text, tokens }: Delivered): ChatCall {
   const call = upstreamCall(live, target);
   const promptTokens = live.chat.promptTokens + tokens;
   const maxTokens = boundAt(target, { promptTokens, maxTokens: live.chat.maxTokens - tokens });
   const messages = [...call.body.messages, { role: 'assistant', content: text }];
-  return { ...call, body: { ...call.body, messages }, promptTokens, maxTokens, askedTokens: maxTokens };
+  return { ...call, body: { ...call.body, messages }, promptTokens, maxTokens, requestedTokens: maxTokens };
 }
 
-/** @param targets each goes on once: whoever broke off is not asked again */
+/** @param targets each is used once: an upstream that broke off is not called again */
 function continuation(
   { options: { tokenizer }, upstreams }: ChatEngine,
   live: Live,
@@ -72,14 +72,18 @@ function continuation(
     ...live,
     first,
     count: (text) => countTexts([text], { tokenizer, limit: Number.POSITIVE_INFINITY }),
-    async goOn(delivered) {
-      const found = await upstreams.goOn(left, { signal: caller, tally: chat.tally }, (provider, target) => {
-        if (!provider.chat)
-          throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
-        const { chat: upstream } = provider;
-        const call = callFrom(live, target, delivered);
-        return runForOrg(chat.call.principal.orgId, () => openAnswer(upstream, call));
-      });
+    async continueAnswer(delivered) {
+      const found = await upstreams.tryModels(
+        left,
+        { signal: caller, tally: chat.tally },
+        (provider, target) => {
+          if (!provider.chat)
+            throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
+          const { chat: upstream } = provider;
+          const call = callFrom(live, target, delivered);
+          return runForOrg(chat.call.principal.orgId, () => openAnswer(upstream, call));
+        },
+      );
       left = left.slice(left.indexOf(found.model) + 1);
       return found;
     },
@@ -87,10 +91,10 @@ function continuation(
 }
 
 /**
- * An answer that goes on at a fallback with `prefill` where its upstream breaks off in the middle (beyond 12.6). Itself where the operator has not
+ * If its upstream breaks off in the middle, a fallback with `prefill` continues the answer (beyond 12.6). Returns the answer unchanged if the operator has not
  * switched that on.
  */
-export function continuable(
+export function withFallbackContinuation(
   engine: ChatEngine,
   live: Live,
   { value: open, model }: Answered<OpenAnswer>,
@@ -102,17 +106,55 @@ export function continuable(
   return { ...open, chunks: new ContinuedChunks(continuation(engine, live, { first, targets })) };
 }
 
+/** A text that an upstream delivered before it broke off, in whatever form. */
+export interface BrokenOffText {
+  model: Model;
+  text: string;
+  /** What it told of its usage, in the words of chat. */
+  usage: Fields | null;
+  id: unknown;
+}
+
+/**
+ * The rest of a text, by the fallbacks with `prefill` of the model that was asked: chunks of what is not yet delivered, and the usage of the whole
+ * (beyond 12.6).
+ * @returns null where nobody goes on with it
+ */
+export async function continueWithFallback(
+  engine: ChatEngine,
+  live: Live,
+  { model, text, usage, id }: BrokenOffText,
+): Promise<OpenAnswer | null> {
+  const targets = engine.options.models
+    .continuations(live.chat.model.id)
+    .filter((one) => one.id !== model.id);
+  if (targets.length === 0) return null;
+  const calls = new StreamedCalls();
+  const delivered = parseChunk(textChunk(text), calls);
+  const open: OpenAnswer = { chunks: UNDELIVERED, first: [delivered], calls, usage, id };
+  const first = { model, open, prompt: live.chat.promptTokens };
+  const chunks = new ContinuedChunks(continuation(engine, live, { first, targets }));
+  if (!(await chunks.isTakenOver())) return null;
+  // All that was delivered is behind its reader.
+  const ahead = new StreamedCalls();
+  return { chunks, first: [parseChunk(textChunk(''), ahead)], calls: ahead, usage: null, id };
+}
+
+/** A text as one chunk of a chat. */
+export const textChunk = (content: string): string =>
+  JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });
+
 const UNDELIVERED: ChatChunks = {
   next: () => Promise.reject(brokenAnswer('interrupted')),
   cancel: () => undefined,
 };
 
 /**
- * An answer that another process began and did not end, from its beginning: the chunks that it delivered, and then those of a model that goes on
- * with them (beyond 12.5).
- * @returns null where nothing goes on with it: it was not text alone, or no model that may answer has `prefill`
+ * An answer that another process began and did not end, from its beginning: the chunks that it delivered, then the chunks of a model that continues
+ * them (beyond 12.5).
+ * @returns null if it cannot be continued: it had more than text, or no model that may answer has `prefill`
  */
-export async function takenOver(
+export async function resumeInterruptedAnswer(
   engine: ChatEngine,
   live: Live,
   delivered: readonly [string, ...string[]],
@@ -139,7 +181,7 @@ export async function takenOver(
   return (await chunks.isTakenOver()) ? { model, value: { ...open, chunks } } : null;
 }
 
-/** Members of a delta that can be repeated in the next upstream's words. */
+/** Members of a delta that the next upstream can send again. */
 const TEXT_MEMBERS = new Set(['role', 'content']);
 
 function isText({ parsed }: Chunk): boolean {
@@ -156,13 +198,13 @@ const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.l
 class ContinuedChunks implements ChatChunks {
   private leg: Leg;
   private calls = new StreamedCalls();
-  /** Read before their turn came. */
+  /** Chunks that were read ahead. */
   private readonly early: string[] = [];
   private text = '';
-  /** Whether nothing but text was delivered: the rest cannot be handed to another model. */
+  /** Whether only text was delivered; with anything else, another model cannot continue the answer. */
   private isText = true;
   private hasFinished = false;
-  /** The usage that this leg told. */
+  /** The usage that this leg reported. */
   private told: Fields | null;
   /** Legs that broke off, with the tokens that each delivered. */
   private readonly broken: (Attempted & { tokens: TokenClasses })[] = [];
@@ -171,7 +213,7 @@ class ContinuedChunks implements ChatChunks {
   private isCancelled = false;
   private prefix = '';
 
-  /** @param history chunks behind the first that were delivered before: they are handed out as they are */
+  /** @param history chunks after the first that were delivered before; they are returned unchanged */
   constructor(
     private readonly options: Continuation,
     private readonly history: readonly string[] = [],
@@ -193,7 +235,7 @@ class ContinuedChunks implements ChatChunks {
         const shown = this.shown(raw);
         if (shown !== null) return shown;
       } catch (error) {
-        await this.goOn(error);
+        await this.continueAnswer(error);
       }
     }
   }
@@ -203,10 +245,10 @@ class ContinuedChunks implements ChatChunks {
     this.leg.open.chunks.cancel();
   }
 
-  /** Opens the rest of what another process delivered. @returns false where nothing goes on with it */
+  /** Opens the rest of an answer that another process began. @returns false if no model can continue it */
   async isTakenOver(): Promise<boolean> {
     try {
-      await this.goOn(brokenAnswer('interrupted'));
+      await this.continueAnswer(brokenAnswer('interrupted'));
       return true;
     } catch (error) {
       if (error instanceof UpstreamError && error.fault === 'failed') return false;
@@ -218,7 +260,7 @@ class ContinuedChunks implements ChatChunks {
     return this.broken.length > 0;
   }
 
-  /** A chunk as the reader gets it, or null for one that has nothing for the reader. */
+  /** The chunk for the reader, or null if it contains nothing for the reader. */
   private shown(raw: string): string | null {
     const literal = plainText(raw, this.prefix);
     if (literal !== null) {
@@ -231,7 +273,7 @@ class ContinuedChunks implements ChatChunks {
   }
 
   private take(chunk: Chunk): void {
-    this.told = laterUsage(this.told, chunk.usage);
+    this.told = latestUsage(this.told, chunk.usage);
     this.isText &&= isText(chunk);
     this.hasFinished ||= chunk.finishes;
     this.text += deliveredText(chunk);
@@ -239,15 +281,17 @@ class ContinuedChunks implements ChatChunks {
     if (at !== -1) this.prefix = chunk.raw.slice(0, at);
   }
 
-  /** Opens the next upstream's answer. @throws the error that the stream broke off with, where nothing can go on */
-  private async goOn(error: unknown): Promise<void> {
+  /** Opens the next upstream's answer. @throws the error of the broken stream if no upstream can continue */
+  private async continueAnswer(error: unknown): Promise<void> {
     const isBroken = error instanceof UpstreamError && error.fault === 'failed';
     if (!isBroken || !this.isText || this.hasFinished || this.isCancelled || this.text === '') throw error;
     this.leg.open.chunks.cancel();
     const tokens = await this.options.count(this.text);
-    const { value: open, model } = await this.options.goOn({ text: this.text, tokens }).catch(() => {
-      throw error;
-    });
+    const { value: open, model } = await this.options
+      .continueAnswer({ text: this.text, tokens })
+      .catch(() => {
+        throw error;
+      });
     if (this.isCancelled) {
       open.chunks.cancel();
       throw abortedError();
@@ -255,7 +299,7 @@ class ContinuedChunks implements ChatChunks {
     this.begin({ open, model, prompt: this.options.chat.promptTokens + tokens }, tokens);
   }
 
-  /** @param delivered tokens of all that was delivered so far */
+  /** @param delivered tokens of everything that was delivered so far */
   private begin(leg: Leg, delivered: number): void {
     const { chat } = this.options;
     this.broken.push(this.used(delivered - this.deliveredBefore));
@@ -265,7 +309,7 @@ class ContinuedChunks implements ChatChunks {
     this.calls = new StreamedCalls();
     this.told = leg.open.usage;
     this.prefix = '';
-    const parts = leg.open.first.filter((chunk) => chunk.finishes || bringsSomething(chunk));
+    const parts = leg.open.first.filter((chunk) => chunk.finishes || hasContent(chunk));
     for (const chunk of parts) {
       this.take(chunk);
       const shown = withoutUsage(chunk);
@@ -273,14 +317,14 @@ class ContinuedChunks implements ChatChunks {
     }
   }
 
-  /** What this leg used, of which it delivered so many tokens. */
+  /** The usage of this leg. @param delivered tokens that it delivered */
   private used(delivered: number): Attempted & { tokens: TokenClasses } {
     const { model, open, prompt } = this.leg;
-    const tokens = brokenClasses(this.told, { prompt, delivered: Math.max(0, delivered) });
+    const tokens = interruptedClasses(this.told, { prompt, delivered: Math.max(0, delivered) });
     return { model, tokens, upstreamId: open.id };
   }
 
-  /** The usage of a continued answer, once: the caller pays for the prompt and for what was delivered, whoever generated it. */
+  /** The usage of a continued answer: the caller pays once for the prompt, and for the delivered text, whichever upstream generated it. */
   private async end(): Promise<string | null> {
     if (!this.isContinued || this.isTold) return null;
     this.isTold = true;
@@ -291,7 +335,7 @@ class ContinuedChunks implements ChatChunks {
   }
 }
 
-/** A chunk of a later upstream, which counts what it was given as its prompt: the usage of the whole answer follows at the end. */
+/** Removes the usage from a later upstream's chunk, because its prompt includes the delivered text. The whole answer's usage follows at the end. */
 function withoutUsage({ raw, parsed }: Chunk): string | null {
   if (parsed.choices.length === 0) return null;
   return 'usage' in parsed ? spliceObject(raw, { usage: null }) : raw;

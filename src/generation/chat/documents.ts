@@ -1,6 +1,6 @@
 import { ApiError, invalid } from '../../contract/errors.js';
 import type { InputFetcher } from '../../files/files.types.js';
-import { contentTypeOf, extensionOf, inputDeadline } from '../../files/index.js';
+import { contentTypeOf, extensionOf, inputDeadline, UPLOADED_PREFIX } from '../../files/index.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 
@@ -27,18 +27,20 @@ export interface DocumentOptions {
 type Fields = Record<string, unknown>;
 
 /** A file in a message. Its content is filled in after the call has its slots and before the reservation. */
-export interface GivenFile {
+export interface InputFile {
   /** Filled in place. */
   part: Fields;
   value: string;
   filename: string;
-  /** As messages name it. */
+  /** Its path, as error messages name it. */
   where: string;
+  /** The format of a sound; absent for documents. */
+  sound?: string;
 }
 
 /** Which parts besides text and pictures a call's messages may have (beyond 11.6). */
 export class FurtherParts {
-  readonly files: GivenFile[] = [];
+  readonly files: InputFile[] = [];
 
   private constructor(
     private readonly model: Model,
@@ -50,7 +52,7 @@ export class FurtherParts {
     return new FurtherParts(model, dialect !== undefined);
   }
 
-  /** The part as an upstream gets it; null where it is none of these. @throws ApiError invalid_request */
+  /** The part for an upstream; null if it is neither a file nor audio. @throws ApiError invalid_request */
   read(part: Fields, where: string): Fields | null {
     if (!this.isOpen) return null;
     if (part['type'] === 'input_audio') return this.audio(part, where);
@@ -65,6 +67,16 @@ export class FurtherParts {
       throw invalid(`${where}.input_audio.format must be a format such as wav or mp3`, 'input_audio');
     if (!takes(this.model, 'audio'))
       throw invalid(`${where}: ${this.model.id} does not take audio`, 'input_audio');
+    if (!data.startsWith(UPLOADED_PREFIX)) return part;
+    return this.given({ value: data, filename: '', where, sound: format });
+  }
+
+  /** A part that is filled in later. */
+  private given(file: Omit<InputFile, 'part'>): Fields {
+    if (this.files.length === MAX_FILES)
+      throw invalid(`A request can have at most ${MAX_FILES} files`, 'file');
+    const part: Fields = {};
+    this.files.push({ part, ...file });
     return part;
   }
 
@@ -78,12 +90,8 @@ export class FurtherParts {
     const name = given['filename'];
     if (name != null && typeof name !== 'string')
       throw invalid(`${where}.file.filename must be a string`, 'filename');
-    if (this.files.length === MAX_FILES)
-      throw invalid(`A request can have at most ${MAX_FILES} files`, 'file');
     const filename = (name ?? '').slice(0, MAX_NAME) || `file ${this.files.length + 1}`;
-    const read: Fields = {};
-    this.files.push({ part: read, value, filename, where });
-    return read;
+    return this.given({ value, filename, where });
   }
 }
 
@@ -98,20 +106,25 @@ const takes = ({ modalities }: Model, kind: 'audio' | 'file'): boolean => modali
  * @throws ApiError invalid_request, payload_too_large, unavailable
  */
 export async function fillFiles(
-  files: readonly GivenFile[],
+  files: readonly InputFile[],
   { call, model }: { call: CallContext; model: Model },
   { inputs, documents }: DocumentOptions,
 ): Promise<string[]> {
   const { orgId } = call.principal;
   // With an Idempotency-Key the call finishes without its caller.
   const signal = call.idempotencyKey === null ? call.signal : new AbortController().signal;
-  // All of them before the first connection.
+  // All files are checked before the first connection.
   for (const { value } of files) await inputs.checkInput({ orgId, value, field: 'file_data' });
   const texts: string[] = [];
   let deadline = inputDeadline();
-  for (const { part, value, filename, where } of files) {
-    const field = `${where}.file.file_data`;
+  for (const { part, value, filename, where, sound } of files) {
+    const field = sound === undefined ? `${where}.file.file_data` : `${where}.input_audio.data`;
     const fetched = await inputs.fetch({ orgId, value, field, maxMb: MAX_FILE_MB, signal, deadline });
+    if (sound !== undefined) {
+      const data = fetched.bytes.toString('base64');
+      Object.assign(part, { type: 'input_audio', input_audio: { data, format: sound } });
+      continue;
+    }
     if (takes(model, 'file')) {
       Object.assign(part, filePart(fetched, filename));
       continue;

@@ -45,7 +45,7 @@ export function upstreamCall(
     modelId: target.upstream?.modelId ?? target.name,
     body: bodyFor(chat.request, target),
     maxTokens: boundAt(target, { promptTokens: chat.promptTokens, maxTokens: chat.maxTokens }),
-    askedTokens: chat.request.maxTokens,
+    requestedTokens: chat.request.maxTokens,
     outputCap: target.upstream?.outputCap ?? 'max_tokens',
     promptTokens: chat.promptTokens,
     signal: caller,

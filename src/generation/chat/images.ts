@@ -7,7 +7,7 @@ import { dataUrlBytes, decodedBase64, detectContentType, isDataUrl } from '../..
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 const MAX_MB = 20;
 const MAX_BYTES = MAX_MB * 1_048_576;
-/** How many of a request's URLs may be files of this installation. */
+/** The maximum of a request's URLs that are files of this installation. */
 const MAX_ADDRESSES = 64;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 /** The maximum length of an image's base64, with line breaks and the data URL's prefix. A longer text is not decoded. */
@@ -36,14 +36,14 @@ const tooLarge: Prepared = ({ param }) => fileTooLarge(param, MAX_MB);
 const noImage: Prepared = ({ param, where }) =>
   invalid(`${where} must be a JPEG, PNG, WebP or GIF image`, param);
 
-/** Normalised base64 with the detected type, whatever was declared. So an SVG, which can contain scripts, is never sent upstream. */
+/** Normalised base64 with the detected type, whatever was declared. So an SVG image, which can contain scripts, is never sent upstream. */
 function asDataUrl(bytes: Buffer): Prepared {
   const type = detectContentType(bytes);
   if (type === null || !PICTURES.has(type)) return noImage;
   return bytes.length > MAX_BYTES ? tooLarge : `data:${type};base64,${bytes.toString('base64')}`;
 }
 
-/** Of a `data:` URL or of bare base64. */
+/** The base64 of a `data:` URL, or the text itself. */
 async function dataImage(value: string): Promise<Prepared> {
   if (value.length > MAX_CHARACTERS) return tooLarge;
   const isUrl = isDataUrl(value);
@@ -77,7 +77,7 @@ async function prepare(
   for (const image of images) {
     if (prepared.has(image)) continue;
     if (isDataUrl(image) || !SCHEME.test(image)) prepared.set(image, await dataImage(image));
-    else if (/^https?:/i.test(image) && addresses++ < MAX_ADDRESSES) {
+    else if (/^(?:https?|file):/i.test(image) && addresses++ < MAX_ADDRESSES) {
       const file = await files.resolveOwn(orgId, image);
       if (file) prepared.set(image, await ownImage(orgId, file, files));
     }

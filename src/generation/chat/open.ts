@@ -1,10 +1,9 @@
 import {
-  bringsSomething,
+  hasContent,
   brokenAnswer,
-  laterUsage,
+  latestUsage,
   parseChunk,
   StreamedCalls,
-  toolNames,
   UpstreamError,
 } from '../../providers/index.js';
 import type { ChatCall, ChatChunks, ChatProvider, Chunk } from '../../providers/index.js';
@@ -35,20 +34,20 @@ export async function openAnswer(provider: ChatProvider, call: ChatCall): Promis
   let first: Chunk | null = null;
   let id: unknown;
   try {
-    const calls = new StreamedCalls(toolNames(call.body));
+    const calls = StreamedCalls.of(call.body);
     for (;;) {
       const raw = (await chunks.next()) ?? calls.closing();
       if (raw === null) break;
       const chunk = parseChunk(raw, calls);
-      usage = laterUsage(usage, chunk.usage);
+      usage = latestUsage(usage, chunk.usage);
       id ||= chunk.parsed['id'];
-      if (chunk.finishes || bringsSomething(chunk))
+      if (chunk.finishes || hasContent(chunk))
         return { chunks, first: first === null ? [chunk] : [first, chunk], calls, usage, id };
       if (chunk.parsed.choices.length > 0) first ??= chunk;
     }
     throw brokenAnswer('no answer');
   } catch (error) {
     chunks.cancel();
-    throw error instanceof UpstreamError ? error.telling(usage, id) : error;
+    throw error instanceof UpstreamError ? error.withReportedUsage(usage, id) : error;
   }
 }

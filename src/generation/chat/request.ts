@@ -2,7 +2,7 @@ import { invalid } from '../../contract/errors.js';
 import type { Attribution } from '../../metering/metering.types.js';
 import type { Model } from '../../models/models.types.js';
 import type { ChatBody } from '../../providers/index.js';
-import type { FurtherParts, GivenFile } from './documents.js';
+import type { FurtherParts, InputFile } from './documents.js';
 import type { ImageReader } from './images.js';
 import { readMessages } from './messages.js';
 import type { ReadMessages } from './messages.js';
@@ -160,7 +160,7 @@ export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
   includeUsage: boolean;
   webSearch: boolean;
   /** Whose parts are still to be filled in. */
-  files: readonly GivenFile[];
+  files: readonly InputFile[];
   /** Whom the call is counted for. */
   attribution: Attribution;
 }

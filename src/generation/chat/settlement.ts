@@ -24,7 +24,7 @@ export interface ChatSettlement {
   /** Charges an unfinished answer: the prompt and what was delivered. */
   charge(chat: AdmittedChat, completionTokens: number, ending: OperationEnding): Promise<void>;
   /** Logs a stream that broke off, if {@link fail} does not log it. */
-  tellBroken(error: unknown, model: Model): void;
+  logInterrupted(error: unknown, model: Model): void;
   /** The caller's error for any error of an upstream. */
   answerOf(error: unknown): ApiError;
   /** For an upstream that failed before its first token: charges nothing, unless the caller had disconnected. @returns the error to answer */
@@ -43,7 +43,7 @@ export function answerOfFault(error: unknown): ApiError {
   return new ApiError('server_error', 'Generation failed', { cause: error });
 }
 
-/** How an operation ended that failed. */
+/** The outcome of a failed operation. */
 export function endingOf(error: unknown): OperationEnding {
   if (error instanceof UpstreamError && error.fault === 'aborted') return CANCELLED;
   return { status: 'failed', errorCode: answerOfFault(error).code };
@@ -63,7 +63,7 @@ export function createChatSettlement(options: { metering: Metering; logger: Logg
   return {
     charge,
     answerOf: answerOfFault,
-    tellBroken(error, { id, upstream }) {
+    logInterrupted(error, { id, upstream }) {
       if (error instanceof ApiError || (error instanceof UpstreamError && error.fault === 'aborted')) return;
       const told = { model: id, provider: upstream?.providerId };
       if (error instanceof UpstreamError)

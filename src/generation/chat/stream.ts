@@ -4,10 +4,10 @@ import type { OperationEnding } from '../../metering/index.js';
 import type { TokenClasses } from '../../metering/metering.types.js';
 import type { Model } from '../../models/models.types.js';
 import {
-  bringsSomething,
+  hasContent,
   deliveredText,
   finishReason,
-  laterUsage,
+  latestUsage,
   parseChunk,
   tokenClasses,
   UpstreamError,
@@ -18,30 +18,30 @@ import type { AdmittedChat } from './admission.js';
 import type { ChatCaller } from './callers.js';
 import { ChunkWriter } from './chunk.js';
 import { answerOfFault, endingOf } from './settlement.js';
-import type { KeepMade } from './made.js';
+import type { StoreUncharged } from './uncharged-chat.js';
 import type { ChatSettlement } from './settlement.js';
 import { countDelivered } from './tokens.js';
-import { brokenClasses, chatUsage, wholeTokens } from './usage.js';
+import { interruptedClasses, chatUsage, answerTokens } from './usage.js';
 
-/** A reader that takes nothing for so long counts as gone (decisions 6, "Upstreams"). */
+/** A reader that reads nothing for this time counts as disconnected (decisions 6, "Upstreams"). */
 const STALL_MS = 60_000;
 
 export interface StreamOptions {
   chat: AdmittedChat;
   chunks: ChatChunks;
-  /** The first that has choices, and, where that said nothing, the first that brings something. */
+  /** The first chunk with choices, and, if that has no content, the first chunk with content. */
   first: readonly [Chunk, ...Chunk[]];
   /** The tool calls so far; later chunks are read with them. */
   calls: StreamedCalls;
   /** The usage that the chunks so far reported. */
   usage: Record<string, unknown> | null;
-  /** The upstream's own id of the answer, as it came. */
+  /** The upstream's own id of the answer, unchanged. */
   id: unknown;
   /** The model that answers. */
   model: Model;
   caller: ChatCaller;
   /** Set if a retry may need the answer. */
-  keepMade: KeepMade | null;
+  keepMade: StoreUncharged | null;
   settlement: ChatSettlement;
   tokenizer: Tokenizer;
 }
@@ -174,7 +174,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
    * chunk.
    */
   private take(chunk: Chunk): void {
-    if (chunk.usage !== null) this.reported = laterUsage(this.reported, chunk.usage);
+    if (chunk.usage !== null) this.reported = latestUsage(this.reported, chunk.usage);
     if (chunk.parsed.choices.length === 0) return;
     const text = deliveredText(chunk);
     if (text !== '') this.delivered.push(JSON.stringify(text));
@@ -185,8 +185,8 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
 
   /** Delivers a held chunk after which more came, so that an early finish reason loses nothing. */
   private takeAfterFinish(chunk: Chunk, held: Chunk): void {
-    if (!bringsSomething(chunk)) return;
-    if (bringsSomething(held)) this.ready.push(this.writer.unfinished(held));
+    if (!hasContent(chunk)) return;
+    if (hasContent(held)) this.ready.push(this.writer.unfinished(held));
     if (chunk.finishes) {
       this.held = chunk;
       return;
@@ -230,10 +230,10 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   /** Charges the whole answer; null if the stream has ended in another way meanwhile. */
   private async settled(finish: Chunk): Promise<Record<string, unknown> | null> {
     const { chat, settlement, model, keepMade } = this.options;
-    const tokens = await wholeTokens(this.reported, {
+    const tokens = await answerTokens(this.reported, {
       prompt: chat.promptTokens,
       completion: () => this.deliveredTokens(),
-      generated: this.delivered.length > 0,
+      generated: () => this.delivered.length > 0,
     });
     if (this.ending) return null;
     this.tally(tokenClasses(tokens, this.reported));
@@ -262,11 +262,11 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   private async chargeDelivered(ending: OperationEnding): Promise<void> {
     const { chat, settlement } = this.options;
     const delivered = await this.deliveredTokens();
-    this.tally(brokenClasses(this.reported, { prompt: chat.promptTokens, delivered }));
+    this.tally(interruptedClasses(this.reported, { prompt: chat.promptTokens, delivered }));
     await settlement.charge(chat, delivered, ending);
   }
 
-  /** Once: an answer that could not be kept was counted already. */
+  /** Counts only once: an answer that could not be stored was already counted. */
   private tally(tokens: TokenClasses): void {
     if (this.isTallied) return;
     this.isTallied = true;
@@ -278,11 +278,11 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return await countDelivered(this.delivered, this.options.tokenizer);
   }
 
-  /** For a failed upstream: charges what was delivered. Also if another process has taken the key over. */
+  /** For a failed upstream: charges what was delivered. Also used if another process has taken over the key. */
   private async failed(error: unknown, isFree = this.delivered.length === 0): Promise<ApiError> {
     if (!this.ending) {
       const { chat, model, settlement } = this.options;
-      if (!isFree || error instanceof UpstreamError) settlement.tellBroken(error, model);
+      if (!isFree || error instanceof UpstreamError) settlement.logInterrupted(error, model);
       this.fault = answerOfFault(error);
       this.release();
       this.options.chunks.cancel();
@@ -302,12 +302,12 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     this.ending = this.chargeDelivered(
       this.options.caller.stopped ? { status: 'failed', errorCode: this.fault.code } : CANCELLED,
     );
-    // Nobody may be there to see it fail; `next` and `return` still do.
+    // Nobody may be waiting for this promise; `next` and `return` still get its failure.
     this.ending.catch(() => undefined);
     this.options.chunks.cancel();
   }
 
-  /** A call with an Idempotency-Key goes on without its reader, is charged whole, and can be replayed. */
+  /** A call with an Idempotency-Key continues without its reader, is charged completely, and can be replayed. */
   private finishAlone(): void {
     const drain = async (): Promise<void> => {
       while (!(await this.next()).done);

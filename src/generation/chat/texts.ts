@@ -1,6 +1,6 @@
 type Fields = Record<string, unknown>;
 
-/** What the convention itself calls the fields of a message: such a name is none of the caller's text. */
+/** Names of fields in the convention itself. They are not counted, because they are not the caller's text. */
 const NAMES: ReadonlySet<string> = new Set(
   (
     'name refusal reasoning reasoning_content annotations audio content text tool_calls tool_call_id function_call ' +

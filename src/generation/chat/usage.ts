@@ -1,6 +1,6 @@
 import type { Settlement, TokenClasses } from '../../metering/metering.types.js';
 import type { Model } from '../../models/models.types.js';
-import { isFields, tokenClasses, tokenCount, usageIn } from '../../providers/index.js';
+import { isFields, tokenClasses, tokenCount, findUsage } from '../../providers/index.js';
 
 /** Tokens of one call, as they are charged and shown. */
 export interface Tokens {
@@ -34,9 +34,9 @@ function reportedTokens(usage: unknown): Told | null {
  * The tokens of a whole answer: the upstream's counts, or our own where those are missing or impossible (no tokens for the prompt, or for an
  * answer with text). Synchronous unless a long text must be counted.
  */
-export function wholeTokens(
+export function answerTokens(
   usage: unknown,
-  own: { prompt: number; completion: () => number | Promise<number>; generated: boolean },
+  own: { prompt: number; completion: () => number | Promise<number>; generated: () => boolean },
 ): Tokens | Promise<Tokens> {
   const told = reportedTokens(usage);
   const prompt = told?.prompt || own.prompt;
@@ -48,21 +48,21 @@ export function wholeTokens(
     completion,
     total: Math.max(prompt + completion, told?.total ?? 0),
   });
-  if (said !== null && (said > 0 || !own.generated)) return tokensOf(Math.max(said, 0));
+  if (said !== null && (said > 0 || !own.generated())) return tokensOf(Math.max(said, 0));
   const counted = own.completion();
   return typeof counted === 'number' ? tokensOf(counted) : counted.then(tokensOf);
 }
 
-/** A usage in the words of chat, of one in whatever words. */
-export const inChatWords = (reported: unknown): Record<string, unknown> | null =>
-  isFields(reported) ? usageIn({ usage: reported }) : null;
+/** Converts a usage of any convention to the names of chat. */
+export const toChatUsage = (reported: unknown): Record<string, unknown> | null =>
+  isFields(reported) ? findUsage({ usage: reported }) : null;
 
-/** The tokens by class of an answer that broke off: what its upstream told so far, else what was counted of it. */
-export function brokenClasses(
+/** The tokens by class of an answer that broke off: as its upstream reported them so far, else as counted here. */
+export function interruptedClasses(
   reported: unknown,
   { prompt, delivered }: { prompt: number; delivered: number },
 ): TokenClasses {
-  const told = reportedTokens(inChatWords(reported));
+  const told = reportedTokens(toChatUsage(reported));
   const input = told?.prompt || prompt;
   const completion = Math.max(told?.completion ?? 0, delivered);
   return tokenClasses({ prompt: input, completion, total: input + completion }, reported);

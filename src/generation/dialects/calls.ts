@@ -2,29 +2,29 @@ import { newId } from '../../contract/ids.js';
 import { isFields } from '../../providers/index.js';
 import type { Fields } from './checks.js';
 
-/** A call of a tool as the model asked for it. */
-export interface AskedCall {
-  /** The id that its maker knows it by. */
+/** A tool call of the model. */
+export interface RequestedToolCall {
+  /** The id that its maker gave it. */
   id: string;
   name: string;
-  /** As JSON. */
+  /** The arguments as JSON. */
   arguments: string;
 }
 
-/** A call that is being written. */
-export interface OpenCall extends AskedCall {
+/** A call that is not complete yet. */
+export interface OpenCall extends RequestedToolCall {
   isSearch: boolean;
-  /** Of what it is in the answer; null while an earlier call is written. */
+  /** Its index in the answer; null while an earlier call is written. */
   index: number | null;
   /** Arguments that wait to be written. */
   waiting: string[];
   isDone: boolean;
 }
 
-/** How what was open is closed: as whole, or as what an answer that was cut off left. */
+/** The status of a closed call: complete, or incomplete because the answer was cut off. */
 export type EndStatus = 'completed' | 'incomplete';
 
-/** Whether arguments are a whole JSON text: the next call may begin. */
+/** Whether arguments are complete JSON; then the next call may begin. */
 function isWhole(text: string): boolean {
   try {
     JSON.parse(text);
@@ -35,25 +35,25 @@ function isWhole(text: string): boolean {
 }
 
 /**
- * The tool calls of one round of a chat, as a dialect writes them: one after the other. What comes of a later one while an earlier is not
- * whole waits. Searches are not written.
+ * Writes the tool calls of one round of a chat in a dialect, one after the other. Pieces of a later call wait until the earlier call is
+ * complete. Searches are not written.
  */
 export abstract class OpenCalls<C extends OpenCall = OpenCall> {
   private readonly calls = new Map<unknown, C>();
-  readonly searches: AskedCall[] = [];
-  /** Whether the caller is to run something. */
+  readonly searches: RequestedToolCall[] = [];
+  /** Whether the caller must run a tool. */
   hasOthers = false;
 
   /**
    * @param search the function that stands for web search
-   * @param prefix of ids for calls that come without one
+   * @param prefix of new ids, for calls without an id
    */
   constructor(
     private readonly search: string | null,
     private readonly prefix: 'call' | 'toolu',
   ) {}
 
-  /** A call as it begins, with what the dialect holds of it besides. */
+  /** A call at its beginning, with the dialect's own data. */
   protected abstract opened(call: OpenCall): C;
 
   /** Begins to write a call. @returns its index in the answer */
@@ -65,7 +65,7 @@ export abstract class OpenCalls<C extends OpenCall = OpenCall> {
   /** Writes the end of a call. */
   protected abstract writeEnd(call: C, status: EndStatus): void;
 
-  /** A part of a call as the convention of chat has it, its index set. */
+  /** A piece of a call in the chat convention, with its index. */
   take(part: Fields): void {
     const asked = isFields(part['function']) ? part['function'] : {};
     const said = typeof asked['arguments'] === 'string' ? asked['arguments'] : '';
@@ -76,13 +76,13 @@ export abstract class OpenCalls<C extends OpenCall = OpenCall> {
     this.write();
   }
 
-  /** Closes the calls that are whole: something else follows. */
+  /** Closes the complete calls, because another part of the answer follows. */
   closeWhole(): void {
     for (const call of this.calls.values())
       if (!call.isDone && call.index !== null && isWhole(call.arguments)) this.close(call, 'completed');
   }
 
-  /** Closes all of them, in their order. */
+  /** Closes all calls in order. */
   end(status: EndStatus): void {
     for (const call of this.calls.values()) {
       if (call.isDone) continue;
@@ -102,7 +102,7 @@ export abstract class OpenCalls<C extends OpenCall = OpenCall> {
     return call;
   }
 
-  /** Writes what may be written in order. */
+  /** Writes all pieces that are next in order. */
   private write(): void {
     const open = [...this.calls.values()].filter(({ isDone, isSearch }) => !isDone && !isSearch);
     for (const [at, call] of open.entries()) {

@@ -1,21 +1,21 @@
 import { isFields } from '../../providers/index.js';
-import type { Carried } from '../carried-seal.js';
-import type { AskedCall, EndStatus, OpenCalls } from './calls.js';
+import type { CarriedMetadata } from '../metadata-seal.js';
+import type { RequestedToolCall, EndStatus, OpenCalls } from './calls.js';
 import type { Fields } from './checks.js';
 
-/** What a model says: thoughts, its answer, or that it refuses one. */
-export type SaidKind = 'thought' | 'text' | 'refusal';
+/** The kinds of a model's text: reasoning, answer, refusal. */
+export type TextKind = 'thought' | 'text' | 'refusal';
 
-/** What a round's provider metadata is sealed with. */
+/** Data to seal a round's provider metadata. */
 export interface Sealing {
-  /** What the turn carries for its maker so far; null where it carries nothing. */
-  carried(): Carried | null;
-  seal(carried: Carried): string;
+  /** The turn's sealed provider metadata so far; null if there is none. */
+  carried(): CarriedMetadata | null;
+  seal(carried: CarriedMetadata): string;
 }
 
-/** Writes a chat's deltas in the words of a dialect, each with its events in the convention's order. */
+/** Writes a chat's deltas in a dialect, each with its events in the convention's order. */
 export abstract class ChatOutput {
-  /** What this round says already that it carries, as JSON. */
+  /** The metadata that this round has already written, as JSON. */
   private sealed = '';
 
   constructor(
@@ -23,28 +23,28 @@ export abstract class ChatOutput {
     protected readonly calls: Pick<OpenCalls, 'searches' | 'hasOthers' | 'take' | 'closeWhole' | 'end'>,
   ) {}
 
-  /** A delta of nothing but text, while a text is open; false where none is. @param literal as JSON */
+  /** Writes a delta that contains only text; returns false if no text is open. @param literal as JSON */
   abstract plain(literal: string): boolean;
 
-  /** A text, never an empty one. @param logprobs as they came */
-  protected abstract text(kind: SaidKind, text: string, logprobs: unknown): void;
+  /** Writes a text that is not empty. @param logprobs unchanged from the upstream */
+  protected abstract text(kind: TextKind, text: string, logprobs: unknown): void;
 
   protected abstract closeText(status: EndStatus): void;
 
-  /** Writes what the turn carries where nothing of the round's says it. */
+  /** Writes the turn's metadata in a part of its own if no other part of the round has it. */
   protected abstract writeSeal(seal: string): void;
 
   /** Searches that the model asked for in this round. */
-  get searches(): readonly AskedCall[] {
+  get searches(): readonly RequestedToolCall[] {
     return this.calls.searches;
   }
 
-  /** Whether the caller is to run something. */
+  /** Whether the caller must run a tool. */
   get hasCalls(): boolean {
     return this.calls.hasOthers;
   }
 
-  /** @param logprobs of its text, as they came */
+  /** @param logprobs of its text, unchanged from the upstream */
   delta(delta: Fields, logprobs: unknown): void {
     const thought = delta['reasoning_content'] ?? delta['reasoning'];
     if (isText(thought)) this.text('thought', thought, null);
@@ -55,7 +55,7 @@ export abstract class ChatOutput {
     for (const call of calls as unknown[]) if (isFields(call)) this.call(call);
   }
 
-  /** The round's upstream has ended. @param status of what was open still */
+  /** Call it when the round's upstream has ended. @param status of the parts that are still open */
   end(status: EndStatus): void {
     this.closeText(status);
     this.calls.end(status);
@@ -63,7 +63,7 @@ export abstract class ChatOutput {
     if (seal !== null) this.writeSeal(seal);
   }
 
-  /** What the turn carries, unless something of the round says just that already. */
+  /** The turn's metadata, unless the round has already written it. */
   protected newSeal(): string | null {
     const carried = this.sealing.carried();
     const said = carried === null ? '' : JSON.stringify(carried);

@@ -3,10 +3,24 @@ import { isFields } from '../../providers/index.js';
 
 export type Fields = Record<string, unknown>;
 
-/** The value, or undefined for null and absent ones. @throws ApiError invalid_request */
+/** Reads a value; undefined if it is null or absent. @throws ApiError invalid_request */
 export function optional<T>(body: Fields, name: string, read: (value: unknown, where: string) => T) {
   const value = body[name];
   return value == null ? undefined : read(value, name);
+}
+
+/** The fields that have a value. */
+export function presentFields(fields: Fields): Fields {
+  const found: Fields = {};
+  for (const name in fields) if (fields[name] !== undefined) found[name] = fields[name];
+  return found;
+}
+
+/** The fields of a body, except the fields with the given names. */
+export function fieldsBut(body: Fields, names: ReadonlySet<string>): Fields {
+  const found: Fields = {};
+  for (const name of Object.keys(body)) if (!names.has(name)) found[name] = body[name];
+  return found;
 }
 
 export function textAt(value: unknown, where: string, param = where): string {

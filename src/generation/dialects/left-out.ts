@@ -1,7 +1,7 @@
-/** Most characters that name what was left out (beyond 11.7). */
+/** The maximum of characters that list removed tools (beyond 11.7). */
 const MAX_LENGTH = 512;
 
-/** Types of tools that were left out of a call, each once, as an answer names them; null where there were none. */
+/** The types of tools that were removed from a call, each once, as the answer lists them; null if there were none. */
 export function leftOutText(types: readonly string[]): string | null {
   let text = '';
   for (const type of new Set(types)) {

@@ -6,8 +6,8 @@ export interface SettledBefore {
 }
 
 /**
- * Keeps the texts of an answer for a retry with the call's Idempotency-Key, before its charge.
- * @param keptAs what the answer was made of
+ * Stores the texts of an answer for a retry with the call's Idempotency-Key, before its charge.
+ * @param keptAs the kind of the stored answer
  * @throws ApiError conflict: it must not be charged
  */
 export async function keepTexts(
@@ -15,16 +15,16 @@ export async function keepTexts(
   keptAs: unknown,
   texts: readonly string[],
 ): Promise<void> {
-  await call.madeAnswers?.keep(keptAs, { operationId: chat.operationId, value: texts });
+  await call.unchargedAnswers?.keep(keptAs, { operationId: chat.operationId, value: texts });
 }
 
-/** The texts that an earlier request with the call's key was charged for and did not live to give; null: there are none. */
+/** The texts for which an earlier request with the call's key was charged before its process died; null if there are none. */
 export async function textsBefore(
   metering: SettledBefore,
-  { madeAnswers }: CallContext,
+  { unchargedAnswers }: CallContext,
   keptAs: unknown,
 ): Promise<string[] | null> {
-  const earlier = (await madeAnswers?.take(keptAs)) ?? null;
+  const earlier = (await unchargedAnswers?.take(keptAs)) ?? null;
   if (earlier === null || (await metering.settledBefore(earlier.operationId)) === null) return null;
   return earlier.value as string[];
 }

@@ -3,22 +3,22 @@ import type { Model } from '../../models/models.types.js';
 import type { Settlement, TokenClasses } from '../../metering/metering.types.js';
 import { CANCELLED } from '../../metering/index.js';
 import type { OperationEnding } from '../../metering/index.js';
-import { classesTold, tokenClasses, UpstreamError } from '../../providers/index.js';
+import { reportedClasses, tokenClasses, UpstreamError } from '../../providers/index.js';
 import { endingOf } from '../chat/settlement.js';
 import { countDelivered } from '../chat/tokens.js';
-import { brokenClasses, inChatWords, wholeTokens } from '../chat/usage.js';
+import { interruptedClasses, toChatUsage, answerTokens } from '../chat/usage.js';
 import type { Tokens } from '../chat/usage.js';
 import type { Round, RoundEnd } from './rounds.js';
 import type { Turn } from './turn.js';
 
-/** A reader that takes nothing for so long counts as gone (decisions 6, "Upstreams"). */
+/** A reader that reads nothing for this time counts as disconnected (decisions 6, "Upstreams"). */
 const STALL_MS = 60_000;
 
 const readerGone = (): ApiError => new ApiError('server_error', 'The reader has gone');
 
 /**
- * What of a streamed turn was delivered, and its settlement. It ends in exactly one of three ways: finished, failed upstream, or left by its
- * reader; the last two are charged for the prompts and what was delivered, a failure before anything was delivered for nothing.
+ * Counts what a streamed turn delivered, and settles it. A turn ends in exactly one of three ways: finished, failed at the upstream, or left by its
+ * reader. The last two are charged for the prompts and the delivered text; a failure before the first delivery is not charged.
  */
 export class TurnMeter {
   /** Texts of this round as JSON. */
@@ -31,28 +31,28 @@ export class TurnMeter {
     this.leave(stopped ? new ApiError('server_error', 'The service is stopping') : null);
   };
 
-  /** Whether this round's tokens are part of the record. Between two rounds there is nothing to add. */
+  /** Whether this round's tokens must be added to the usage record. Between two rounds there is nothing to add. */
   private isTallied = false;
 
-  /** Set once the turn has ended otherwise than by being finished. */
+  /** Set when the turn ends in another way than finished. */
   fault: ApiError | null = null;
 
-  /** @param round the one that is under way */
+  /** @param round the current round */
   constructor(
     private readonly turn: Turn,
-    private readonly round: () => Pick<Round<RoundEnd>, 'model' | 'told' | 'cancel'>,
+    private readonly round: () => Pick<Round<RoundEnd>, 'model' | 'upstreamReport' | 'cancel'>,
   ) {
     this.stall = setInterval(() => this.checkStall(), STALL_MS / 4).unref();
     turn.caller.addEventListener('abort', this.onAbort);
     if (turn.caller.aborted) this.onAbort();
   }
 
-  /** Whether the turn has had one of its ends. */
+  /** Whether the turn has ended. */
   get over(): boolean {
     return this.ending !== null;
   }
 
-  /** The reader waits for the next event: it is not what is slow. */
+  /** Call it when the reader waits for the next event; then the reader is not slow. */
   waiting(): void {
     this.waitingSince = Number.POSITIVE_INFINITY;
   }
@@ -70,28 +70,28 @@ export class TurnMeter {
     if (text !== '') this.delivered.push(JSON.stringify(text));
   }
 
-  /** A round's tokens, from what its upstream reported (in the words of chat or of the dialect) or as they are counted here. */
+  /** A round's tokens: as its upstream reported them (with the names of chat or of the dialect), or as counted here. */
   async count(reported: unknown): Promise<Tokens> {
-    const tokens = await wholeTokens(inChatWords(reported), {
+    const tokens = await answerTokens(toChatUsage(reported), {
       prompt: this.turn.chat.promptTokens,
       completion: () => this.deliveredTokens(),
-      generated: this.delivered.length > 0,
+      generated: () => this.delivered.length > 0,
     });
     this.tally(tokenClasses(tokens, reported));
     return tokens;
   }
 
-  /** The last round is over; what it cost is known. */
+  /** Call it when the last round has ended and its cost is known. */
   endRound(): void {
     this.delivered = [];
   }
 
-  /** Another round has begun. */
+  /** Call it when another round has begun. */
   beginRound(): void {
     this.isTallied = false;
   }
 
-  /** Charges all rounds. @param cost of the last one. @returns null where the turn had ended otherwise meanwhile */
+  /** Charges all rounds. @param cost of the last round. @returns null if the turn has ended in another way meanwhile */
   async finish(
     cost: Tokens,
     answer: { messageId: string; model: Model; unseen: boolean },
@@ -107,12 +107,12 @@ export class TurnMeter {
     return { settlement: await settling, tokens };
   }
 
-  /** The upstream failed, or what it made could not be kept. @returns the error to tell */
+  /** Ends the turn because the upstream failed, or its answer could not be stored. @returns the caller's error */
   async failed(error: unknown, { model, isFree }: { model: Model; isFree?: boolean }): Promise<ApiError> {
     const { turn } = this;
     if (!this.ending) {
       const free = isFree ?? (this.delivered.length === 0 && turn.spent.total === 0);
-      if (!free || error instanceof UpstreamError) turn.engine.settlement.tellBroken(error, model);
+      if (!free || error instanceof UpstreamError) turn.engine.settlement.logInterrupted(error, model);
       this.fault = turn.engine.settlement.answerOf(error);
       this.release();
       this.round().cancel();
@@ -122,7 +122,7 @@ export class TurnMeter {
     return this.fault ?? turn.engine.settlement.answerOf(error);
   }
 
-  /** The reader has gone, or takes nothing: the upstream's work ends, what was delivered is charged. */
+  /** Ends the turn because the reader has disconnected or is too slow: cancels the upstream's work and charges what was delivered. */
   leave(fault: ApiError | null): void {
     if (this.ending) return;
     this.fault = fault ?? readerGone();
@@ -131,12 +131,12 @@ export class TurnMeter {
     this.ending = this.chargeDelivered(
       stopped ? { status: 'failed', errorCode: this.fault.code } : CANCELLED,
     );
-    // Nobody may be there to see it fail; `ended` still does.
+    // Nobody may be waiting for this promise; `ended` still gets its failure.
     this.ending.catch(() => undefined);
     this.round().cancel();
   }
 
-  /** Waits for whatever end the turn had. */
+  /** Waits until the turn has ended in any way. */
   async ended(): Promise<void> {
     await this.ending;
   }
@@ -146,15 +146,15 @@ export class TurnMeter {
     await turn.releaseHeld();
     const delivered = await this.deliveredTokens();
     const prompt = turn.chat.promptTokens;
-    this.tally(brokenClasses(this.round().told().reported, { prompt, delivered }));
+    this.tally(interruptedClasses(this.round().upstreamReport().reported, { prompt, delivered }));
     await turn.engine.settlement.charge(turn.chat, turn.spent.total + delivered, ending);
   }
 
-  /** Nobody got anything of it: costed where its upstream told its usage. */
+  /** Nothing was delivered. The cost is recorded if the upstream reported its usage. */
   private async failFree(error: unknown): Promise<void> {
-    const { reported } = this.round().told();
-    const usage = inChatWords(reported);
-    if (usage !== null) this.tally(classesTold(usage));
+    const { reported } = this.round().upstreamReport();
+    const usage = toChatUsage(reported);
+    if (usage !== null) this.tally(reportedClasses(usage));
     await this.turn.fail(error);
   }
 
@@ -162,7 +162,7 @@ export class TurnMeter {
     if (this.isTallied) return;
     this.isTallied = true;
     const round = this.round();
-    this.turn.chat.tally.answers({ model: round.model, tokens, upstreamId: round.told().id });
+    this.turn.chat.tally.answers({ model: round.model, tokens, upstreamId: round.upstreamReport().id });
   }
 
   private async deliveredTokens(): Promise<number> {

@@ -3,59 +3,59 @@ import {
   brokenAnswer,
   deliveredText,
   isFields,
-  laterUsage,
+  latestUsage,
   MergedMessage,
   parseChunk,
-  usageIn,
+  findUsage,
   withPlainContent,
   withWholeCalls,
 } from '../../providers/index.js';
 import type { ChatAnswer, Chunk, NativeEvent } from '../../providers/index.js';
 import { plainText } from '../chat/chunk.js';
 import type { OpenAnswer } from '../chat/open.js';
-import type { AskedCall } from './calls.js';
+import type { RequestedToolCall } from './calls.js';
 import type { ChatOutput } from './chat-output.js';
 import type { Fields } from './checks.js';
 import type { OpenEvents } from './turn.js';
 
-/** The most rounds that searches may make of an answer: beyond the last one the model has been told for long that there are no more. */
+/** The maximum of rounds of an answer with searches. The model learns of the limit of searches long before it reaches this one. */
 const MAX_ROUNDS = 7;
 
-/** How a round ended. */
+/** The end of a round. */
 export interface RoundEnd {
-  /** Its usage in the words of chat or of the dialect. */
+  /** Its usage, with the names of chat or of the dialect. */
   reported: unknown;
-  searches: readonly AskedCall[];
-  /** Whether the caller is to run something. */
+  searches: readonly RequestedToolCall[];
+  /** Whether the caller must run a tool. */
   hasCalls: boolean;
 }
 
-/** Whether a round's searches make another one of it. @param rounds so far */
-export const goesOn = ({ searches, hasCalls }: RoundEnd, rounds: number): boolean =>
+/** Whether a round's searches need another round. @param rounds so far */
+export const needsAnotherRound = ({ searches, hasCalls }: RoundEnd, rounds: number): boolean =>
   searches.length > 0 && !hasCalls && rounds < MAX_ROUNDS;
 
-/** One upstream's part of a streamed answer. */
+/** A round of a streamed answer, from one upstream. */
 export interface Round<E extends RoundEnd> {
   model: Model;
-  /** Reads what comes next and writes its events; false at the end. @throws UpstreamError */
+  /** Reads the next part and writes its events; false at the end. @throws UpstreamError */
   step(): Promise<boolean>;
-  /** Ends what is open. Once. */
+  /** Closes all open parts. Call it once. */
   end(): E;
-  /** Closes what is open of an answer that broke off. */
+  /** Closes the open parts of an answer that broke off. */
   breakOff(): void;
   cancel(): void;
-  /** What its upstream told so far of its usage, and its id of the answer. */
-  told(): { reported: unknown; id: unknown };
+  /** The usage that its upstream reported so far, and the upstream's id of the answer. */
+  upstreamReport(): { reported: unknown; id: unknown };
 }
 
-/** What a chat said in a round. */
-export interface ChatSaid {
-  /** Why it ended, as its upstream told it. */
+/** The result of a chat in one round. */
+export interface ChatRoundResult {
+  /** The finish reason of its upstream. */
   reason: unknown;
-  /** The choice that told so. */
+  /** The choice with that reason. */
   choice: Fields;
   reported: unknown;
-  /** Whole. */
+  /** The complete message. */
   message(): Fields;
 }
 
@@ -64,15 +64,17 @@ export interface ChatForm<O extends ChatOutput, E extends RoundEnd> {
   model: Model;
   /** A text that was delivered, as JSON. */
   deliver(literal: string): void;
-  /** Whether a further round is given the message with its texts. */
+  /** Whether a further round gets the message with its texts. */
   keepsTexts: boolean;
+  /** The beginning of the message, if an upstream of the dialect delivered it. */
+  begun?: string | undefined;
   /** @param message so far */
   output(message: () => Fields): O;
-  /** Ends the output. */
-  end(output: O, said: ChatSaid): E;
+  /** Ends the round's output. */
+  end(output: O, said: ChatRoundResult): E;
 }
 
-/** A round of an upstream that speaks chat. */
+/** A round of an upstream with the chat convention. */
 export class ChatRound<O extends ChatOutput, E extends RoundEnd> implements Round<E> {
   readonly model: Model;
   private readonly output: O;
@@ -91,6 +93,7 @@ export class ChatRound<O extends ChatOutput, E extends RoundEnd> implements Roun
     this.early = [...open.first];
     this.reported = open.usage;
     this.output = form.output(() => this.merged.message());
+    if (form.begun !== undefined) this.merged.take({ role: 'assistant', content: form.begun });
   }
 
   step(): Promise<boolean> {
@@ -109,7 +112,7 @@ export class ChatRound<O extends ChatOutput, E extends RoundEnd> implements Roun
     return true;
   };
 
-  /** The answer may have been whole already; only its end was missing then. */
+  /** The answer may already be complete; then only its end was missing. */
   private readonly onBroken = (error: Error): boolean => {
     if (this.reason !== null) return false;
     throw error;
@@ -128,7 +131,7 @@ export class ChatRound<O extends ChatOutput, E extends RoundEnd> implements Roun
     this.open.chunks.cancel();
   }
 
-  told() {
+  upstreamReport() {
     return { reported: this.reported, id: this.open.id };
   }
 
@@ -139,7 +142,7 @@ export class ChatRound<O extends ChatOutput, E extends RoundEnd> implements Roun
   }
 
   private take(chunk: Chunk): boolean {
-    this.reported = laterUsage(this.reported, chunk.usage);
+    this.reported = latestUsage(this.reported, chunk.usage);
     const [choice] = chunk.parsed.choices;
     if (choice === undefined) return true;
     const text = deliveredText(chunk);
@@ -155,7 +158,7 @@ export class ChatRound<O extends ChatOutput, E extends RoundEnd> implements Roun
   }
 }
 
-/** Writes a chat's whole answer as its stream would have been written. */
+/** Writes a chat's whole answer with the events of a stream. */
 export function wholeChat<O extends ChatOutput, E extends RoundEnd>(
   { parsed }: ChatAnswer,
   form: Pick<ChatForm<O, E>, 'output' | 'end'>,
@@ -167,22 +170,24 @@ export function wholeChat<O extends ChatOutput, E extends RoundEnd>(
   const calls = Array.isArray(message['tool_calls']) ? (message['tool_calls'] as unknown[]) : [];
   const indexed = calls.filter(isFields).map((call, index) => ({ ...call, index }));
   output.delta({ ...message, tool_calls: indexed }, isFields(logprobs) ? logprobs['content'] : null);
-  return form.end(output, { reason, choice, reported: usageIn(parsed), message: () => message });
+  return form.end(output, { reason, choice, reported: findUsage(parsed), message: () => message });
 }
 
-/** Writes what an upstream of the dialect says. */
+/** Writes the events of an upstream with the dialect. */
 export interface EventOutput {
-  /** Whether the upstream has said how its answer ends. */
+  /** Whether the upstream has sent the end of its answer. */
   readonly hasEnded: boolean;
-  /** What the upstream told so far of its usage, in the words of the dialect. */
+  /** The usage that the upstream reported so far, with the names of the dialect. */
   readonly usage: unknown;
-  /** Its own id of the answer, as it came. */
+  /** The upstream's own id of the answer, unchanged. */
   readonly id: unknown;
-  /** @returns whether the upstream has ended its answer. @throws UpstreamError where it failed */
+  /** @returns whether the upstream has ended its answer. @throws UpstreamError if it failed */
   take(event: NativeEvent): boolean;
+  /** Closes the open parts of an answer that broke off. */
+  breakOff?(): void;
 }
 
-/** A round of an upstream that speaks the dialect. */
+/** A round of an upstream with the dialect. */
 export class NativeRound<O extends EventOutput, E extends RoundEnd> implements Round<E> {
   private readonly early: NativeEvent[];
   private readonly output: O;
@@ -208,7 +213,7 @@ export class NativeRound<O extends EventOutput, E extends RoundEnd> implements R
     return false;
   };
 
-  /** The answer may have been whole already; only its last event was missing then. */
+  /** The answer may already be complete; then only its last event was missing. */
   private readonly onBroken = (error: Error): boolean => {
     if (this.output.hasEnded) return false;
     throw error;
@@ -219,14 +224,14 @@ export class NativeRound<O extends EventOutput, E extends RoundEnd> implements R
   }
 
   breakOff(): void {
-    // What it said stands as far as its maker ended it.
+    this.output.breakOff?.();
   }
 
   cancel(): void {
     this.open.events.cancel();
   }
 
-  told() {
+  upstreamReport() {
     return { reported: this.output.usage, id: this.output.id };
   }
 }

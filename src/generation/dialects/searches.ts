@@ -1,26 +1,26 @@
 import { newId } from '../../contract/ids.js';
 import { ApiError } from '../../contract/errors.js';
-import { bareOutcome } from '../../metering/index.js';
+import { zeroCostOutcome } from '../../metering/index.js';
 import type { Metering } from '../../metering/metering.types.js';
 import { SearchError, WEB_SEARCH_CREDITS } from '../../search/index.js';
 import type { Search, SearchResult } from '../../search/index.js';
 import type { AdmittedChat } from '../chat/admission.js';
 import { admitCall } from '../pipeline/call-admission.js';
 
-/** So many searches an answer may have (beyond 11.7). */
+/** The maximum of searches of one answer (beyond 11.7). */
 const MAX_SEARCHES = 5;
 const MAX_QUERY = 400;
 
-/** What a model is told of a search, and what its answer may cite. */
+/** The result of a search: the text for the model, and the addresses that its answer may cite. */
 export interface Searched {
   query: string;
   results: SearchResult[];
-  /** For the model. */
+  /** The text for the model. */
   text: string;
   failed: boolean;
 }
 
-/** The function that stands for a maker's own web search: the model calls it, the search port answers. */
+/** The function that replaces a maker's own web search: the model calls it, and the search port answers. */
 export const SEARCH_FUNCTION = {
   name: 'web_search',
   description: 'Search the web. Answers titles, addresses and short excerpts of the best pages.',
@@ -42,7 +42,7 @@ function queryOf(given: string): string {
   try {
     query = (JSON.parse(given) as { query?: unknown } | null)?.query;
   } catch {
-    // Some models say the question alone.
+    // Some models send only the query, without an object.
   }
   return [
     ...String(typeof query === 'string' ? query : '')
@@ -53,25 +53,25 @@ function queryOf(given: string): string {
     .join('');
 }
 
-/** The searches of one answer, each charged as the agents' tool is, under an operation of its own. */
+/** The searches of one answer. Each is charged like the agents' tool, under its own operation. */
 export class WebSearches {
-  /** How many were run. */
+  /** The number of searches that ran. */
   asked = 0;
   /** Hundredths that were charged for them. */
   charged = 0;
 
   constructor(
     private readonly options: { search: Search; metering: Metering },
-    /** The admitted call that they are made for. */
+    /** The admitted call that needs the searches. */
     private readonly chat: Pick<AdmittedChat, 'call' | 'request'>,
   ) {}
 
-  /** Whether the model may still be offered the tool. */
+  /** Whether the model may search again. */
   get left(): boolean {
     return this.asked < MAX_SEARCHES;
   }
 
-  /** Runs what a model asked for. Where it fails, the model is told so, and answers without it. */
+  /** Runs a model's search. If it fails, the model gets the reason and answers without results. */
   async run(callArguments: string): Promise<Searched> {
     const query = queryOf(callArguments);
     const failed = (text: string): Searched => ({ query, results: [], text, failed: true });
@@ -91,13 +91,13 @@ export class WebSearches {
       throw error;
     }
     try {
-      // With an Idempotency-Key the call finishes without its caller, its searches too.
+      // A call with an Idempotency-Key finishes without its caller, including its searches.
       const { idempotencyKey, signal: left } = this.chat.call;
       const signal = idempotencyKey === null ? { signal: left } : {};
       const results = await search.search(query, signal);
       const settled = await metering.settle(operationId, {
         amounts: price,
-        outcome: bareOutcome('succeeded'),
+        outcome: zeroCostOutcome('succeeded'),
       });
       this.charged += settled.charged.credits ?? 0;
       return { query, results, text: textOf(results), failed: false };
@@ -105,7 +105,7 @@ export class WebSearches {
       const left = this.chat.call.idempotencyKey === null && this.chat.call.signal.aborted;
       await metering.release(
         operationId,
-        left ? bareOutcome('cancelled') : bareOutcome('failed', 'server_error'),
+        left ? zeroCostOutcome('cancelled') : zeroCostOutcome('failed', 'server_error'),
       );
       if (!(error instanceof SearchError)) throw error;
       return failed(error.message);

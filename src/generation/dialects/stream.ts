@@ -3,7 +3,7 @@ import type { Model } from '../../models/models.types.js';
 import type { Tokens } from '../chat/usage.js';
 import { keepTexts } from './made.js';
 import { TurnMeter } from './meter.js';
-import { goesOn } from './rounds.js';
+import { needsAnotherRound } from './rounds.js';
 import type { Round, RoundEnd } from './rounds.js';
 import type { StreamedRound } from './turn.js';
 import type { DialectWork } from './work.js';
@@ -11,44 +11,63 @@ import type { DialectWork } from './work.js';
 type Step = IteratorResult<string, undefined>;
 const DONE: Step = { done: true, value: undefined };
 
-/** How an answer ends that is not told whole. */
+/** The end of an answer that is not delivered completely. */
 export interface BrokenOff {
   status: 'failed' | 'cancelled';
-  /** What the caller is told. */
+  /** The caller's error. */
   fault: ApiError | null;
 }
 
-/** How a dialect writes a streamed answer. */
+/** The parts of a dialect that write a streamed answer. */
 export interface StreamForm<E extends RoundEnd> {
   work: DialectWork;
-  /** Events that are written and not yet handed out. */
+  /** Events that are written but not yet delivered. */
   log: { readonly ready: string[] };
-  /** Writes the events before a first round. */
+  /** Writes the events before the first round. */
   begin(first: StreamedRound): void;
   /** @param deliver takes a text that was delivered, as JSON */
   roundOf(found: StreamedRound, deliver: (literal: string) => void): Round<E>;
-  /** Runs the searches of a round that cost so much, with their events, and goes on. @throws ApiError */
+  /** Runs a round's searches, writes their events, and starts the next round. @param cost of the round @throws ApiError */
   nextRound(end: E, cost: Tokens): Promise<void>;
-  /** Writes the last events. @param tokens of all rounds @throws where there is no answer */
-  tellEnd(end: E, of: { model: Model; tokens: Tokens }): void;
-  /** Stores the answer where it is to be stored. @throws what the database does */
+  /** Writes the last events. @param tokens of all rounds @throws if there is no answer */
+  writeFinalEvents(end: E, of: { model: Model; tokens: Tokens }): void;
+  /** Stores the answer if it must be stored. @throws errors of the database */
   save(): Promise<void>;
-  /** Stores what came of an answer that is not told whole, where it is to be stored. Fails never; may be called again. */
+  /** Stores the received part of an incomplete answer, if it must be stored. Never fails; may be called again. */
   breakOff(round: Round<E>, how: BrokenOff): Promise<void>;
+  /** Called after the charge, before the last events are delivered. Never fails. */
+  settled?(): Promise<void>;
+  /** Stores the delivered events; null: nothing is stored. */
+  readonly kept?: KeptStream | null;
+  /** The last event of an answer that its caller cancelled by another request. */
+  readonly cancelled?: string | null;
+}
+
+/** Stores the events of an answer, for other readers than its caller. */
+export interface KeptStream {
+  /** Adds an event that was delivered. */
+  take(event: string): void;
+  /** Whether more events of the stored answer will come. */
+  readonly isOpen: boolean;
+  /** @param stop ends the answer early */
+  onStop(stop: (fault: ApiError) => void): void;
 }
 
 /**
- * A streamed answer on its way to its reader, with the rounds that its searches make of it. Its one end is the meter's: it is kept and
- * charged before its last events go out.
+ * Delivers a streamed answer with all its rounds to its reader. The meter decides how it ends. The answer is stored and
+ * charged before its last events are delivered.
  */
 export class DialectStream<E extends RoundEnd> implements AsyncIterableIterator<string, undefined> {
   private readonly work: DialectWork;
   private readonly ready: string[];
   private readonly meter: TurnMeter;
   private round: Round<E>;
-  /** All that was handed out, where a retry may want it. */
+  /** All delivered events, if a retry may need them. */
   private readonly written: string[] = [];
   private finished = false;
+  /** Set if it was ended from elsewhere; then nothing more is delivered. */
+  private isCut = false;
+  private readonly kept: KeptStream | null;
 
   constructor(
     private readonly form: StreamForm<E>,
@@ -59,6 +78,8 @@ export class DialectStream<E extends RoundEnd> implements AsyncIterableIterator<
     form.begin(first);
     this.round = this.roundOf(first);
     this.meter = new TurnMeter(this.work.turn, () => this.round);
+    this.kept = form.kept ?? null;
+    this.kept?.onStop((fault) => this.cut(fault));
   }
 
   [Symbol.asyncIterator](): this {
@@ -71,27 +92,35 @@ export class DialectStream<E extends RoundEnd> implements AsyncIterableIterator<
     return isUnderWay ? this.round.step().then(this.onStep, this.onBroken) : this.step();
   }
 
-  /** Nearly every step of a stream: an event comes and is handed out, without an async function in between. */
+  /** The fast path for nearly every event: it arrives and is delivered without an async function in between. */
   private readonly onStep = (isOpen: boolean): Step | Promise<Step> => {
-    if (!isOpen) return this.step(false);
+    if (!isOpen || this.isCut) return this.step(isOpen);
     const event = this.ready.shift();
     return event === undefined ? this.step() : this.handedOut(event);
   };
 
-  private readonly onBroken = async (error: unknown): Promise<never> => {
-    throw await this.failed(error);
+  private readonly onBroken = async (error: unknown): Promise<Step> => {
+    const fault = await this.failed(error);
+    return this.isCut ? this.cutEnd() : Promise.reject(fault);
   };
 
-  /** @param isOpen false: the round has just ended */
+  /** @param isOpen false if the round has just ended */
   private async step(isOpen = true): Promise<Step> {
-    const event = isOpen ? this.ready.shift() : undefined;
-    return this.handedOut(event ?? (await this.advance(isOpen)));
+    try {
+      const event = isOpen && !this.isCut ? this.ready.shift() : undefined;
+      const value = event ?? (await this.advance(isOpen));
+      if (!this.isCut) return this.handedOut(value);
+    } catch (error) {
+      if (!this.isCut) throw error;
+    }
+    return this.finished ? DONE : await this.cutEnd();
   }
 
   private handedOut(value: string | null): Step {
     this.meter.handedOut();
     if (value === null) return DONE;
-    if (this.work.turn.call.madeAnswers !== undefined) this.written.push(value);
+    this.kept?.take(value);
+    if (this.work.turn.call.unchargedAnswers !== undefined) this.written.push(value);
     return { done: false, value };
   }
 
@@ -105,10 +134,28 @@ export class DialectStream<E extends RoundEnd> implements AsyncIterableIterator<
     return DONE;
   }
 
-  /** The next event to hand out, or null at the end. @param open false: the round has just ended. @throws ApiError */
+  /** Ends the stream from elsewhere, even if its reader reads nothing. */
+  private cut(fault: ApiError): void {
+    this.meter.leave(fault);
+    if (this.meter.fault === null) return;
+    this.isCut = true;
+    // Others that wait for the end read it in the database. Only the reader gets an error of the charge.
+    this.left().catch(() => undefined);
+  }
+
+  /** The last event for its reader. @throws ApiError if its caller has not cancelled it */
+  private async cutEnd(): Promise<Step> {
+    const fault = await this.left();
+    this.finished = true;
+    const { cancelled = null } = this.form;
+    if (cancelled === null) throw fault;
+    return this.handedOut(cancelled);
+  }
+
+  /** The next event to deliver, or null at the end. @param open false if the round has just ended. @throws ApiError */
   private async advance(open: boolean): Promise<string | null> {
     let isOpen = open;
-    while (!this.finished) {
+    while (!this.finished && !this.isCut) {
       if (this.meter.fault !== null) throw await this.left();
       try {
         if (!isOpen || !(await this.round.step())) await this.endRound();
@@ -127,7 +174,7 @@ export class DialectStream<E extends RoundEnd> implements AsyncIterableIterator<
     const end = this.round.end();
     work.addUsage(end.reported);
     const cost = await meter.count(end.reported);
-    if (!goesOn(end, work.rounds) || meter.over) return await this.finish(end, cost);
+    if (!needsAnotherRound(end, work.rounds) || meter.over) return await this.finish(end, cost);
     await form.nextRound(end, cost);
     if (meter.over) return;
     meter.endRound();
@@ -135,13 +182,13 @@ export class DialectStream<E extends RoundEnd> implements AsyncIterableIterator<
     meter.beginRound();
   }
 
-  /** Keeps, charges, then tells the end. */
+  /** Stores the answer, charges it, then delivers its end. */
   private async finish(end: E, cost: Tokens): Promise<void> {
     const { form, work, meter } = this;
     const { model } = this.round;
     if (meter.over) return;
-    form.tellEnd(end, { model, tokens: work.turn.spentWith(cost) });
-    const unseen = work.turn.call.madeAnswers !== undefined;
+    form.writeFinalEvents(end, { model, tokens: work.turn.spentWith(cost) });
+    const unseen = work.turn.call.unchargedAnswers !== undefined;
     if (unseen) await keepTexts(work.turn, work.keptAs, [...this.written, ...this.ready]);
     await form.save();
     const settled = await meter
@@ -151,14 +198,15 @@ export class DialectStream<E extends RoundEnd> implements AsyncIterableIterator<
         throw error;
       });
     if (settled === null) return await work.forget();
+    await form.settled?.();
     this.finished = true;
   }
 
-  /** The upstream failed, or the answer could not be kept. @returns the error to tell */
+  /** Ends the stream because the upstream failed, or the answer could not be stored. @returns the caller's error */
   private async failed(error: unknown): Promise<ApiError> {
     const { meter, work } = this;
     if (meter.fault !== null) return await this.left();
-    // An event of an end that was not reached is not told.
+    // The prepared last events are dropped, because the answer did not reach its end.
     this.ready.length = 0;
     const isConflict = error instanceof ApiError && error.code === 'conflict';
     const fault = await meter.failed(error, {
@@ -166,22 +214,24 @@ export class DialectStream<E extends RoundEnd> implements AsyncIterableIterator<
       ...(isConflict ? { isFree: true } : {}),
     });
     if (isConflict) await work.forget();
-    else await this.breakOff('failed', fault);
+    if (!isConflict || this.kept?.isOpen === true) await this.breakOff('failed', fault);
     return fault;
   }
 
-  /** The reader has gone, or the process ends. */
+  /** Ends the stream because the reader has disconnected or the process stops. */
   private async left(): Promise<ApiError> {
     await this.meter.ended();
-    await this.breakOff('cancelled', null);
-    return this.meter.fault ?? new ApiError('server_error', 'Generation failed');
+    const { fault } = this.meter;
+    if (this.work.turn.caller.stopped) await this.breakOff('failed', fault);
+    else await this.breakOff('cancelled', null);
+    return fault ?? new ApiError('server_error', 'Generation failed');
   }
 
   private async breakOff(status: BrokenOff['status'], fault: ApiError | null): Promise<void> {
     if (!this.finished) await this.form.breakOff(this.round, { status, fault });
   }
 
-  /** A call with an Idempotency-Key goes on without its reader, is charged whole, and can be replayed. */
+  /** A call with an Idempotency-Key continues without its reader, is charged completely, and can be replayed. */
   private finishAlone(): void {
     const drain = async (): Promise<void> => {
       while (!(await this.next()).done);

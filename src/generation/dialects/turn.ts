@@ -1,3 +1,4 @@
+import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 import { runForOrg } from '../../processes/index.js';
@@ -7,7 +8,7 @@ import {
   kindOfError,
   typeOfEvent,
   UpstreamError,
-  usageIn,
+  findUsage,
 } from '../../providers/index.js';
 import type {
   ChatAnswer,
@@ -24,49 +25,69 @@ import { stoppingFault } from '../chat/callers.js';
 import type { ChatCaller } from '../chat/callers.js';
 import { upstreamCall } from '../chat/engine.js';
 import type { ChatEngine } from '../chat/engine.js';
-import { continuable, takenOver } from '../chat/continued.js';
+import {
+  withFallbackContinuation,
+  continueWithFallback,
+  resumeInterruptedAnswer,
+  textChunk,
+} from '../chat/continued.js';
+import type { BrokenOffText } from '../chat/continued.js';
 import { endingOf } from '../chat/settlement.js';
 import { openAnswer } from '../chat/open.js';
 import type { OpenAnswer } from '../chat/open.js';
 import { boundAt } from '../chat/tokens.js';
+import { toChatUsage } from '../chat/usage.js';
 import type { Tokens } from '../chat/usage.js';
 
 type Fields = Record<string, unknown>;
 
-/** Where a round goes that an upstream of the dialect gets. */
+/** The destination of a round at an upstream with the dialect. */
 export interface NativeTarget {
   model: Model;
   provider: Provider;
-  /** The reserved cap. */
+  /** The maximum of output tokens that is reserved. */
   maxTokens: number;
 }
 
-/** The call as upstreams get it that speak its dialect. */
+/** The source of a stream of events. */
+export interface NativeStreamRequest extends Omit<NativeTarget, 'maxTokens'> {
+  signal: LightAbortSignal;
+}
+
+/** The call for upstreams with its dialect. */
 export interface NativeForm {
   dialect: NativeDialect;
-  /** Asked for each try of each round. Null: this target is asked by chat. @throws UpstreamError rejected */
+  /** Called for each attempt of each round. Null if this target is called by chat. @throws UpstreamError rejected */
   body(target: NativeTarget): Omit<NativeCall, 'signal'> | null;
-  /** Whether an event brings something of the answer: what fails before one that does can be tried elsewhere. */
-  brings(type: string): boolean;
+  /** Whether an event has content of the answer. After a failure before the first such event, another upstream can be tried. */
+  isContentEvent(type: string): boolean;
+  /** Wraps the events of a stream, so that the dialect sees each event before it is delivered. */
+  follow?(events: NativeEvents, asked: NativeStreamRequest): NativeEvents;
 }
 
 export interface TurnRequest {
-  /** The call as a chat (contract 4.1): what is checked, counted and reserved, and what upstreams get that speak nothing else. */
+  /** The call as a chat (contract 4.1): for checks, counts and reservations, and for upstreams without the dialect. */
   chat: Fields;
-  /** Texts that only the native form holds: they are counted too. */
+  /** Texts that exist only in the native form; they are counted too. */
   texts?: readonly string[];
-  /** Fields of the chat that are left out where its upstream refuses them. */
+  /** Fields of the chat that are removed if its upstream does not accept them. */
   optional?: readonly string[];
   native: NativeForm;
 }
 
-/** A whole answer, in the dialect or as a chat's. */
+/** A whole answer, in the dialect or in the form of chat. */
 export type WholeRound = { model: Model } & (
   | { native: NativeAnswer; chat: null }
   | { native: null; chat: ChatAnswer }
 );
 
-/** Native events that have begun to bring an answer: those read so far, then the rest. */
+/** A text that an upstream of the dialect delivered before it broke off. */
+export interface BrokenText extends Omit<BrokenOffText, 'usage'> {
+  /** The usage that it reported, with the names of the dialect. */
+  reported: unknown;
+}
+
+/** Native events with the first content of an answer: the events that were read so far, then the rest. */
 export interface OpenEvents {
   events: NativeEvents;
   early: NativeEvent[];
@@ -77,10 +98,19 @@ export type StreamedRound = { model: Model } & (
   | { native: null; chat: OpenAnswer }
 );
 
-async function openEvents(provider: Provider, form: NativeForm, call: NativeCall): Promise<OpenEvents> {
+async function openEvents(
+  { model, provider }: Omit<NativeTarget, 'maxTokens'>,
+  form: NativeForm,
+  call: NativeCall,
+): Promise<OpenEvents> {
   const upstream = provider.dialects?.[form.dialect];
   if (upstream === undefined) throw new Error('a dialect that its provider does not speak');
   const events = await upstream.stream(call);
+  return begunEvents(form.follow?.(events, { model, provider, signal: call.signal }) ?? events, form);
+}
+
+/** Reads events until the first one with content of the answer. @throws UpstreamError */
+async function begunEvents(events: NativeEvents, form: NativeForm): Promise<OpenEvents> {
   const early: NativeEvent[] = [];
   try {
     for (let event = await events.next(); event !== null; event = await events.next()) {
@@ -88,7 +118,7 @@ async function openEvents(provider: Provider, form: NativeForm, call: NativeCall
       if (event.name === 'error' || type === 'error' || type === 'response.failed')
         throw brokenAnswer(`an error in its stream${kindOfNativeError(event)}`);
       early.push(event);
-      if (form.brings(type) || event.name === 'whole') return { events, early };
+      if (form.isContentEvent(type) || event.name === 'whole') return { events, early };
     }
     throw brokenAnswer('no answer');
   } catch (error) {
@@ -98,18 +128,18 @@ async function openEvents(provider: Provider, form: NativeForm, call: NativeCall
   }
 }
 
-/** Keeps with a failure what an event before it told of the usage. */
+/** Adds the usage that an earlier event reported to a failure. */
 function tellUsage(error: UpstreamError, data: string): void {
   try {
     const parsed = JSON.parse(data) as Record<string, unknown> | null;
     const said = [parsed?.['response'], parsed?.['message'], parsed].find(isFields) ?? {};
-    error.telling(usageIn(said), said['id'] ?? error.told?.id);
+    error.withReportedUsage(findUsage(said), said['id'] ?? error.reportedUsage?.id);
   } catch {
-    // An event that is no JSON tells nothing.
+    // An event that is not JSON reports no usage.
   }
 }
 
-/** What kind of error an upstream's event tells, as far as that is fit for the operator's log. */
+/** The kind of error in an upstream's event, as far as the operator's log may show it. */
 export function kindOfNativeError({ data }: NativeEvent): string {
   try {
     const { error, response, ...rest } = JSON.parse(data) as {
@@ -124,7 +154,7 @@ export function kindOfNativeError({ data }: NativeEvent): string {
 
 /**
  * One call of a dialect (Responses, Messages) from its admission to its settlement, with all of its rounds: whichever form its upstream
- * takes, it is checked, reserved, routed and charged as a chat is.
+ * accepts, it is checked, reserved, routed and charged like a chat.
  */
 export class Turn {
   /** Tokens of the rounds that have ended. */
@@ -137,7 +167,7 @@ export class Turn {
   private constructor(
     readonly engine: ChatEngine,
     private readonly request: TurnRequest,
-    /** As it stands in this round. */
+    /** The call of this round. */
     public chat: AdmittedChat,
   ) {
     this.caller = engine.callers.enter(chat.call);
@@ -149,7 +179,7 @@ export class Turn {
     return new Turn(engine, request, chat);
   }
 
-  /** One that was admitted before, by whatever process. */
+  /** Continues a call that was admitted before, by any process. */
   static resume(engine: ChatEngine, chat: AdmittedChat, request: TurnRequest): Turn {
     return new Turn(engine, request, chat);
   }
@@ -171,29 +201,50 @@ export class Turn {
     });
   }
 
-  /** An answer as it comes, once it has begun. @throws ApiError; the call is settled then */
+  /** A streamed answer that has begun. @throws ApiError; the call is settled then */
   stream(): Promise<StreamedRound> {
     return this.routed<StreamedRound>(async (provider, model) => {
       const call = this.nativeCall(provider, model);
       if (call !== null) {
-        const native = await openEvents(provider, this.request.native, call);
+        const native = await openEvents({ model, provider }, this.request.native, call);
         this.chat.tally.began();
         return { model, native, chat: null };
       }
       const value = await openAnswer(chatOf(provider), this.chatCall(model));
       this.chat.tally.began();
-      return { model, native: null, chat: continuable(this.engine, this, { value, model }) };
+      return { model, native: null, chat: withFallbackContinuation(this.engine, this, { value, model }) };
     });
   }
 
-  /** The rest of an answer of which another process delivered a text. @returns null where nothing goes on with it */
+  /** The rest of an answer of which another process delivered some text. @returns null if no model can continue it */
   async takeOver(text: string): Promise<StreamedRound | null> {
-    const delivered = { choices: [{ index: 0, delta: { content: text }, finish_reason: null }] };
-    const found = await takenOver(this.engine, this, [JSON.stringify(delivered)]);
+    const found = await resumeInterruptedAnswer(this.engine, this, [textChunk(text)]);
     return found && { model: found.model, native: null, chat: found.value };
   }
 
-  /** Goes on with more messages, after a round that cost so much. @throws ApiError; the caller settles the call then */
+  /** Whether a fallback may continue the text of a model that broke off (beyond 12.6). */
+  canContinue({ id }: Model): boolean {
+    return this.engine.options.models.continuations(this.chat.model.id).some((one) => one.id !== id);
+  }
+
+  /** The rest of a text that an upstream of the dialect delivered before it broke off. @returns null if no model can continue it */
+  continueText({ reported, ...broken }: BrokenText): Promise<OpenAnswer | null> {
+    return continueWithFallback(this.engine, this, { ...broken, usage: toChatUsage(reported) });
+  }
+
+  /** Opens an answer that its upstream continues by itself. @returns null if it fails before its first content */
+  async resume({ model, events }: { model: Model; events: NativeEvents }): Promise<StreamedRound | null> {
+    try {
+      const native = await begunEvents(events, this.request.native);
+      this.chat.tally.began();
+      return { model, native, chat: null };
+    } catch (error) {
+      if (error instanceof UpstreamError && error.fault !== 'aborted') return null;
+      throw error;
+    }
+  }
+
+  /** Starts another round with more messages. @param cost of the round before @throws ApiError; the caller settles the call then */
   async extend(cost: Tokens, added: Added): Promise<void> {
     this.spend(cost);
     const { chat, heldAs } = await this.engine.admission.extend(this.chat, added);
@@ -201,7 +252,7 @@ export class Turn {
     this.held.push(heldAs);
   }
 
-  /** Settles a call that failed or was refused before its answer began. @returns the error to answer */
+  /** Settles a call that failed or was refused before its answer began. @returns the caller's error */
   async fail(error: unknown): Promise<Error> {
     this.caller.leave();
     await this.releaseHeld();
@@ -211,7 +262,7 @@ export class Turn {
     return settlement.answerOf(error);
   }
 
-  /** What all rounds cost with one that cost so much. */
+  /** The cost of all rounds, including a given one. */
   spentWith({ prompt, completion, total }: Tokens): Tokens {
     const { spent } = this;
     return {
@@ -221,14 +272,15 @@ export class Turn {
     };
   }
 
-  /** Adds what a round cost to what all cost. */
+  /** Adds a round's cost to the total. */
   spend(cost: Tokens): Tokens {
     this.spent = this.spentWith(cost);
     return this.spent;
   }
 
-  /** Gives back what was reserved for further rounds: all rounds are settled under the call's own operation. */
+  /** Releases the reservations of further rounds, because all rounds are settled under the call's own operation. */
   async releaseHeld(): Promise<void> {
+    if (this.held.length === 0) return;
     const { metering } = this.engine.options;
     await Promise.all(this.held.splice(0).map((id) => metering.release(id)));
   }
@@ -266,7 +318,7 @@ export class Turn {
   }
 }
 
-/** Whether a model of a provider speaks a dialect itself. */
+/** Whether a provider's model accepts a dialect directly. */
 export function speaksDialect(
   { dialects }: Pick<Provider, 'dialects'>,
   { upstream, name }: Model,

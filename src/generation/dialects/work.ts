@@ -1,38 +1,38 @@
 import type { Model } from '../../models/models.types.js';
 import type { Provider } from '../../providers/index.js';
-import { carriedOf } from '../carried-seal.js';
-import type { CarriedSeal } from '../carried-seal.js';
+import { metadataOf } from '../metadata-seal.js';
+import type { MetadataSeal } from '../metadata-seal.js';
 import type { ChatEngine } from '../chat/engine.js';
 import type { Sealing } from './chat-output.js';
 import type { Fields } from './checks.js';
 import { WebSearches } from './searches.js';
 import type { Turn } from './turn.js';
 
-/** What every call of a dialect needs. */
+/** The dependencies of every call of a dialect. */
 export interface DialectParts {
   engine: ChatEngine;
-  seal: CarriedSeal;
+  seal: MetadataSeal;
 }
 
-/** A request that may go to an upstream. */
+/** A request that passed all checks. */
 export interface PreparedCall {
   tools: {
-    /** The function that stands for web search; null: the model is not offered it. */
+    /** The function that replaces web search; null if the model does not get it. */
     search: string | null;
     /** @returns searches: whether an upstream of the dialect gets that function */
     native(provider: Provider): { searches: boolean };
   };
 }
 
-/** One call of a dialect at work: its turn, and what its rounds have in common. */
+/** A running call of a dialect: its turn, and the data that its rounds share. */
 export abstract class DialectWork<
   Parts extends DialectParts = DialectParts,
   Prepared extends PreparedCall = PreparedCall,
 > {
-  /** Of the answer. */
+  /** The answer's id. */
   abstract readonly id: string;
   readonly searches: WebSearches;
-  /** Rounds so far. */
+  /** The number of rounds so far. */
   rounds = 1;
 
   protected constructor(
@@ -44,38 +44,38 @@ export abstract class DialectWork<
     this.searches = new WebSearches({ search, metering }, turn.chat);
   }
 
-  /** What the answer is kept as for a retry with the call's Idempotency-Key. */
+  /** The kind of the stored answer, for a retry with the call's Idempotency-Key. */
   abstract get keptAs(): unknown;
 
-  /** Takes what a round's upstream told of its usage, in the words of chat or of the dialect. */
+  /** Adds the usage that a round's upstream reported, with the names of chat or of the dialect. */
   abstract addUsage(reported: unknown): void;
 
-  /** Removes what was stored of an answer that is not given. */
+  /** Removes the stored part of an answer that the caller does not get. */
   forget(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** The provider of a model that answered. */
+  /** The provider of the model that answered. */
   providerOf(model: Model): Provider | null {
     return this.parts.engine.options.providers.find(model.upstream?.providerId ?? '');
   }
 
-  /** The function that stands for web search. */
+  /** The function that replaces web search. */
   get search(): string | null {
     return this.prepared.tools.search;
   }
 
-  /** The same, where a model that speaks the dialect gets it. */
+  /** The same function, for a model that accepts the dialect directly. */
   nativeSearch(model: Model): string | null {
     const provider = this.providerOf(model);
     return provider !== null && this.prepared.tools.native(provider).searches ? this.search : null;
   }
 
-  /** @param message of the round so far, as a chat has it */
+  /** @param message of the round so far, in the form of chat */
   sealing(model: Model, message: () => Fields): Sealing {
     const { orgId } = this.turn.call.principal;
     return {
-      carried: () => carriedOf(model.id, message()),
+      carried: () => metadataOf(model.id, message()),
       seal: (carried) => this.parts.seal.seal(orgId, carried),
     };
   }

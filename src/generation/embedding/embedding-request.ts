@@ -9,12 +9,12 @@ const MAX_DIMENSIONS = 4096;
 
 /** A checked embeddings request (decisions 6, "Embeddings"). */
 export interface EmbeddingRequest {
-  /** Empty where ids came. */
+  /** Empty if the request has token ids. */
   texts: string[];
-  /** Token ids that came instead of texts: unchanged, and as lists. Null if texts came. */
+  /** Token ids instead of texts: unchanged, and as lists. Null if the request has texts. */
   tokenIds: { given: unknown[]; lists: number[][] } | null;
   base64: boolean;
-  /** For the upstream: what the caller set. */
+  /** The caller's parameters for the upstream. */
   extras: { dimensions?: number; user?: string };
 }
 
@@ -68,7 +68,7 @@ export function readEmbeddingRequest(body: Record<string, unknown>): EmbeddingRe
   return { texts, tokenIds, ...readOptions(body) };
 }
 
-/** Tokens of all inputs. @throws ApiError invalid_request where one is longer than the model's window */
+/** Tokens of all inputs. @throws ApiError invalid_request if one is longer than the model's window */
 export async function countEmbeddingTokens(
   { texts, tokenIds }: Pick<EmbeddingRequest, 'texts' | 'tokenIds'>,
   model: Model,

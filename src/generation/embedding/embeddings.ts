@@ -25,7 +25,7 @@ interface Checked {
   tokens: number;
 }
 
-/** Little-endian float32, as the convention's clients decode it, and every machine that Node runs on keeps it but one. */
+/** Little-endian float32, as the convention's clients decode it. All machines that run Node store it so, except one architecture. */
 function toBase64(vector: number[]): string {
   const bytes = Buffer.from(Float32Array.from(vector).buffer);
   return (endianness() === 'LE' ? bytes : bytes.swap32()).toString('base64');
@@ -80,7 +80,7 @@ async function check(
   return { model, request, tokens: await countEmbeddingTokens(request, model, options.tokenizer) };
 }
 
-/** Embeddings (decisions 6): charged as chat is, not a job. */
+/** Embeddings (decisions 6): charged like chat; they are not jobs. */
 export function createEmbeddingService(options: EmbeddingOptions): EmbeddingService {
   const { metering } = options;
   return {

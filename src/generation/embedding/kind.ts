@@ -1,6 +1,6 @@
 import type { KindDescriptor } from '../kind.types.js';
 
-/** POST /embeddings (decisions 6): asks for the scope of chat and is charged as chat is. */
+/** POST /embeddings (decisions 6): needs the scope of chat and is charged like chat. */
 export const EMBEDDING = {
   name: 'embedding',
   descriptions: { model: 'Turns texts into vectors.' },

@@ -8,10 +8,11 @@ import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { baseCredits, checkImageInput, dimensionsOf, parseImageInput, priceOfImages } from './input.js';
 import type { ImageInput } from './input.js';
 import { IMAGE } from './kind.js';
-import { asUpstreamMade } from '../pipeline/upstreams.js';
+import { decodeUpstreamMedia } from '../pipeline/upstreams.js';
 import { makeImages } from './upstream.js';
 import type { ImagesMade } from './upstream.js';
-import { easeProgress } from '../pipeline/progress.js';
+import { smoothProgress } from '../pipeline/progress.js';
+import { partialPictures } from '../pipeline/partial-pictures.js';
 import { createWithdrawal } from '../pipeline/orders.js';
 import { NO_TOKENS } from '../pipeline/unit-price.js';
 import { formatOf, withBytes } from '../pipeline/picture-answer.js';
@@ -63,7 +64,11 @@ async function run(
   context: JobContext,
   { input, model }: { input: ImageInput; model: Model },
 ): Promise<JobOutcome> {
-  const progress = easeProgress((percent) => context.progress((percent * MAKING_SHARE) / 100));
+  const progress = smoothProgress((percent) => context.progress((percent * MAKING_SHARE) / 100));
+  const shown = partialPictures(context, input.n);
+  const toForm = (bytes: Uint8Array, exactPng: boolean) =>
+    inForm(options.imaging, { bytes, input, exactPng, signal: context.signal });
+  const onPartial = (bytes: Uint8Array) => shown?.show(async () => (await toForm(bytes, false)).bytes);
   let made: ImagesMade;
   try {
     made = await makeImages(options.upstreams, model, {
@@ -73,9 +78,10 @@ async function run(
       tally: context.tally,
       onProgress: progress.report,
       check: (target, can) => checkImageInput(input, { model: target, can }),
-      finish: (bytes, exactPng) =>
-        inForm(options.imaging, { bytes, input, exactPng, signal: context.signal }),
+      finish: toForm,
+      ...(shown === null ? {} : { partials: { count: shown.count, onPartial } }),
     });
+    await shown?.settled();
   } finally {
     progress.stop();
   }
@@ -163,7 +169,7 @@ interface Sizing {
   signal: AbortSignal;
 }
 
-/** In the requested size and format. */
+/** Converts an image to the requested size and format. */
 async function inForm(imaging: Imaging, sizing: Sizing): Promise<RasterImage> {
   const sized = await toExactSize(imaging, sizing);
   const format = formatOf(sizing.input, 'png');
@@ -178,5 +184,5 @@ async function toExactSize(
   const { base, result } = dimensionsOf(input);
   if (exactPng && base.width === result.width)
     return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), ...base };
-  return await asUpstreamMade('image', () => imaging.fit(bytes, result, signal));
+  return await decodeUpstreamMedia('image', () => imaging.fit(bytes, result, signal));
 }

@@ -3,8 +3,8 @@ import type { Model } from '../../models/models.types.js';
 import type { ImageCapabilities } from '../../providers/index.js';
 import type { Amounts, Dialect } from '../../contract/words.js';
 import { Params } from '../pipeline/params.js';
-import { PICTURE_NAMES, readPictureWishes } from '../pipeline/picture-answer.js';
-import type { PictureWishes } from '../pipeline/picture-answer.js';
+import { PICTURE_NAMES, readPictureParams } from '../pipeline/picture-answer.js';
+import type { PictureParams } from '../pipeline/picture-answer.js';
 
 const SIZES = ['512x512', '1024x1024', '1792x1024', '1024x1792', '1536x1024', '1024x1536'] as const;
 const STYLES = ['vivid', 'natural'] as const;
@@ -13,7 +13,7 @@ const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 const MAX_PROMPT = 32_000;
 
 /** A checked request of contract 4.2, defaults filled in; also the job's inputParams (then with `model`). */
-export interface ImageInput extends PictureWishes {
+export interface ImageInput extends PictureParams {
   prompt: string;
   size: (typeof SIZES)[number];
   n: number;
@@ -71,7 +71,7 @@ export function parseImageInput(body: Record<string, unknown>, dialect?: Dialect
     style: params.choice('style', STYLES, 'vivid'),
     upscale: params.choice('upscale', UPSCALES, 'none'),
     response_format: params.choice('response_format', RESPONSE_FORMATS, 'url'),
-    ...readPictureWishes(params, dialect),
+    ...readPictureParams(params, dialect),
     ...(negativePrompt ? { negative_prompt: negativePrompt } : {}),
     ...(seed === undefined ? {} : { seed }),
   };

@@ -6,7 +6,7 @@ import type { Model } from '../../models/models.types.js';
 import type { TokenClasses, Used } from '../../pricing/pricing.types.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { ImageCallOptions, ImageCapabilities, OrderLog, Provider } from '../../providers/index.js';
-import { assertSuited, engineAt } from '../pipeline/engine.js';
+import { requireSupported, engineAt } from '../pipeline/engine.js';
 import { engineName, orderLogOf } from '../pipeline/orders.js';
 import { callUpstream } from '../pipeline/upstreams.js';
 import type { Upstreams } from '../pipeline/upstreams.js';
@@ -39,24 +39,33 @@ type MakeImagesOptions = AskOptions & {
  */
 export async function makeImages(
   upstreams: Upstreams,
-  asked: Model,
+  requested: Model,
   { check, finish, tally, ...options }: MakeImagesOptions,
 ): Promise<ImagesMade> {
   let upstreamId: string | null = null;
   let used: Used = {};
-  const { value, model } = await callUpstream(upstreams, asked, {
+  const usedBy = ({ images, tokens }: Made): Used => ({ units: { image: images.length }, tokens });
+  const { value, model } = await callUpstream(upstreams, requested, {
     signal: options.abortSignal,
     tally,
     attempt: async (provider, target) => {
-      if (target.id !== asked.id && check !== undefined)
-        assertSuited(target, () => check(target, engineAt(provider, 'image', target)?.capabilities));
+      if (target.id !== requested.id && check !== undefined)
+        requireSupported(target, () => check(target, engineAt(provider, 'image', target)?.capabilities));
       const images: ImagesMade['images'] = [];
       const exactPng = engineAt(provider, 'image', target)?.exactPng === true;
-      const raw = await ask(provider, target, options);
-      upstreamId = options.jobOrders?.find(engineName(provider, target)) ?? null;
-      used = { units: { image: raw.images.length }, tokens: raw.tokens };
-      for (const { bytes, revisedPrompt } of raw.images)
-        images.push({ ...(await finish(bytes, exactPng)), revisedPrompt });
+      const made: Made = { images: [], tokens: null };
+      try {
+        await ask(provider, target, { ...options, made });
+        upstreamId = orderOf(options, provider, target);
+        used = usedBy(made);
+        for (const { bytes, revisedPrompt } of made.images.slice(0, options.n))
+          images.push({ ...(await finish(bytes, exactPng)), revisedPrompt });
+      } catch (error) {
+        // The caller's budget counts an image even if it cannot be used. An order is polled again later and is counted then.
+        if (made.images.length > 0 && orderOf(options, provider, target) === null)
+          tally.add({ model: target, ...usedBy(made) });
+        throw error;
+      }
       return images;
     },
   });
@@ -64,32 +73,39 @@ export async function makeImages(
   return { model, images: value };
 }
 
-/** As many calls as the provider needs for n images. */
+/** The images that an upstream has made so far. */
+interface Made {
+  images: RawImage[];
+  tokens: TokenClasses | null;
+}
+
+const orderOf = ({ jobOrders }: AskOptions, provider: Provider, target: Model): string | null =>
+  jobOrders?.find(engineName(provider, target)) ?? null;
+
+/** Makes as many calls as the provider needs for n images. @param made each call's images are added to it */
 async function ask(
   provider: Provider,
   target: Model,
-  { jobOrders, ...options }: AskOptions,
-): Promise<{ images: RawImage[]; tokens: TokenClasses | null }> {
+  { jobOrders, made, ...options }: AskOptions & { made: Made },
+): Promise<void> {
   const model = target.type === 'image' ? engineAt(provider, 'image', target) : undefined;
   if (model === undefined)
     throw new UpstreamError('The provider makes no images', { status: null, retryable: false });
   const limit = typeof model.maxImagesPerCall === 'number' ? model.maxImagesPerCall : options.n;
-  const images: RawImage[] = [];
-  let tokens: TokenClasses | null = null;
+  const { images } = made;
   while (images.length < options.n) {
     const name = engineName(provider, target, images.length);
     const n = Math.min(limit, options.n - images.length);
     const result = await model.doGenerate({ ...options, n, ...ordersOf(jobOrders, name) });
-    const made = imagesOf(result);
-    tokens = withTokens(tokens, result.usage);
-    if (made.length === 0)
+    const more = imagesOf(result);
+    made.tokens = withTokens(made.tokens, result.usage);
+    if (more.length === 0)
       throw new UpstreamError('Upstream made no image', { status: null, retryable: false });
-    images.push(...made);
+    images.push(...more);
   }
-  return { images: images.slice(0, options.n), tokens };
 }
 
-/** Tokens of one more call, of models that tell them. */
+/** Adds the tokens of one more call, if the model reports them. */
 function withTokens(before: TokenClasses | null, usage: ImageModelV4Result['usage']): TokenClasses | null {
   const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
   if (inputTokens + outputTokens === 0) return before;

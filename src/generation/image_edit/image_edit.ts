@@ -9,12 +9,14 @@ import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 import type { ImageEditCapabilities, PixelEditor, ProviderRegistry } from '../../providers/index.js';
 import type { TokenClasses } from '../../pricing/pricing.types.js';
-import { assertSuited, engineAt, engineOf } from '../pipeline/engine.js';
+import { requireSupported, engineAt, engineOf } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { checkImageEditInput, parseImageEditInput } from './input.js';
 import type { ImageEditInput } from './input.js';
 import { IMAGE_EDIT } from './kind.js';
 import { editUpstream } from './upstream.js';
+import type { PartialEdits } from './upstream.js';
+import { partialPictures } from '../pipeline/partial-pictures.js';
 import { createWithdrawal, engineName, orderLogOf } from '../pipeline/orders.js';
 import { NO_TOKENS, priceOfUnits } from '../pipeline/unit-price.js';
 import type { Answered } from '../pipeline/upstreams.js';
@@ -29,12 +31,12 @@ export type ImageEditKindOptions = Pick<
 
 /** Images and masks that callers give (decisions 6, "Generations"). */
 const MAX_IMAGE_MB = 20;
-/** Each side of a result, and all of it. */
+/** The maximum of pixels of a result; the limits of its sides follow. */
 const MAX_RESULT_PIXELS = 67_200_000;
-/** Of results in that format: all but those with transparency. */
+/** The maximum side of a JPEG, the format of all results except those with transparency. */
 const MAX_JPEG_SIDE = 65_535;
 const MAX_WEBP_SIDE = 16_383;
-/** What makes a result larger than its image. */
+/** The parameters that make a result larger than its image. */
 const ENLARGERS: Partial<Record<string, string>> = { outpainting: 'expand_pixels', superResolution: 'scale' };
 const FORMATS = ['image/jpeg', 'image/png', 'image/webp'];
 
@@ -173,7 +175,13 @@ interface Work {
 
 async function run(options: ImageEditKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
   const { job, signal, progress } = context;
-  const { value: made, model } = await editImage(options, context, work);
+  const shown = partialPictures(context);
+  const partials: PartialEdits | null = shown && {
+    count: shown.count,
+    show: (make) => shown.show(async () => (await inForm(options, await make(), work.input, signal)).bytes),
+  };
+  const { value: made, model } = await editImage(options, context, { ...work, partials });
+  await shown?.settled();
   progress(90);
   signal.throwIfAborted();
   const { bytes, width, height, format } = await inForm(options, made, work.input, signal);
@@ -196,8 +204,8 @@ async function run(options: ImageEditKindOptions, context: JobContext, work: Wor
   };
 }
 
-/** In the requested size and format, if any. */
-// oxlint-disable-next-line max-params -- what was made, and what of
+/** Converts a result to the requested size and format, if any. */
+// oxlint-disable-next-line max-params -- the result, and its source
 async function inForm(
   { imaging }: ImageEditKindOptions,
   made: EditedImage,
@@ -222,14 +230,14 @@ async function readReference(files: FileService, orgId: string, reference: unkno
 async function editImage(
   options: ImageEditKindOptions,
   { job, signal, progress, orders, tally }: JobContext,
-  { input, model }: Work,
+  { input, model, partials }: Work & { partials: PartialEdits | null },
 ): Promise<Answered<EditedImage>> {
   const { files, imaging, upstreams } = options;
   const image = await readReference(files, job.orgId, input.image);
   const mask = input.mask === undefined ? undefined : await readReference(files, job.orgId, input.mask);
   let tokens: TokenClasses | null = null;
   let upstreamId: string | null = null;
-  const onTokens = (told: TokenClasses): void => void (tokens = told);
+  const onTokens = (reported: TokenClasses): void => void (tokens = reported);
   try {
     const answered = await callUpstream(upstreams, model, {
       signal,
@@ -237,16 +245,23 @@ async function editImage(
       attempt: async (provider, target) => {
         const can = capabilitiesOf(options.providers, target);
         if (target.id !== model.id)
-          assertSuited(target, () => checkImageEditInput(input, { model: target, can }));
+          requireSupported(target, () => checkImageEditInput(input, { model: target, can }));
         const editor = engineAt(provider, 'image_edit', target);
         if (editor?.wholeOperation)
-          return await editor.edit(pixelEditOf(input, { image, mask, signal, progress }));
+          return await editor.edit(pixelEditOf(input, { image, mask, signal, progress, partials }));
         progress(10);
         const log = orderLogOf(orders, engineName(provider, target));
-        const work = { imaging, editor, image, mask, signal, orders: log, onTokens };
-        const edited = await editUpstream(work, input);
-        upstreamId = log.earlier();
-        return edited;
+        const work = { imaging, editor, image, mask, signal, orders: log, onTokens, partials };
+        try {
+          return await editUpstream(work, input);
+        } catch (error) {
+          // The usage that an upstream reported counts even if the edit fails.
+          if (tokens !== null) tally.add({ model: target, tokens });
+          tokens = null;
+          throw error;
+        } finally {
+          upstreamId = log.earlier();
+        }
       },
     });
     tally.answers({ model: answered.model, upstreamId, tokens, units: { edit: 1, image: 1 } });
@@ -263,11 +278,12 @@ interface PixelEdit {
   mask: Buffer | undefined;
   signal: AbortSignal;
   progress(percent: number): void;
+  partials: PartialEdits | null;
 }
 
 function pixelEditOf(
   input: ImageEditInput,
-  { image, mask, signal, progress }: PixelEdit,
+  { image, mask, signal, progress, partials }: PixelEdit,
 ): Parameters<PixelEditor['edit']>[0] {
   return {
     operation: input.operation,
@@ -282,5 +298,13 @@ function pixelEditOf(
     modelInputs: input.model_inputs ?? {},
     signal,
     onProgress: (percent) => progress(percent * 0.9),
+    ...(partials === null
+      ? {}
+      : {
+          partials: {
+            count: partials.count,
+            onPartial: (edited: EditedImage) => partials.show(() => Promise.resolve(edited)),
+          },
+        }),
   };
 }

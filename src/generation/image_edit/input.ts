@@ -6,8 +6,8 @@ import type { ImageEditCapabilities } from '../../providers/index.js';
 import type { Dialect } from '../../contract/words.js';
 import { checkModelInputs, readModelInputs, MAX_FILE_TEXT, Params } from '../pipeline/params.js';
 import type { ModelInputs } from '../pipeline/params.js';
-import { PICTURE_NAMES, readPictureWishes } from '../pipeline/picture-answer.js';
-import type { PictureWishes } from '../pipeline/picture-answer.js';
+import { PICTURE_NAMES, readPictureParams } from '../pipeline/picture-answer.js';
+import type { PictureParams } from '../pipeline/picture-answer.js';
 
 const DIRECTIONS = ['left', 'right', 'top', 'bottom', 'all'] as const;
 const MAX_TEXT = 32_000;
@@ -17,7 +17,7 @@ const MAX_EXPAND = 2048;
 export type ImageReference = string | { $file: string };
 
 /** A checked request of contract 4.3, defaults filled in; also the job's inputParams (then with `model`, and files as files). */
-export interface ImageEditInput extends PictureWishes {
+export interface ImageEditInput extends PictureParams {
   image: ImageReference;
   operation: EditOperation;
   strength: number;
@@ -30,13 +30,13 @@ export interface ImageEditInput extends PictureWishes {
   model_inputs?: ModelInputs;
   /** The requested size of the result; absent: the operation's own. */
   size?: `${number}x${number}`;
-  /** The mask's transparent pixels are the area to edit, as the convention has it; not in a job's inputParams. */
+  /** Set if the mask's transparent pixels are the area to edit, as in the convention; not in a job's inputParams. */
   holed?: true;
 }
 
 type Extra = 'mask' | 'prompt' | 'direction' | 'expand_pixels' | 'new_background' | 'scale';
 
-/** Extra parameters of each operation: true where it needs them. */
+/** Extra parameters of each operation; true if they are required. */
 const EXTRAS: Record<EditOperation, Partial<Record<Extra, boolean>>> = {
   inpainting: { mask: true, prompt: true },
   outpainting: { direction: true, expand_pixels: false, prompt: false },
@@ -67,9 +67,9 @@ function readWishes(
   params: Params,
   operation: EditOperation,
   dialect: Dialect | undefined,
-): PictureWishes & Pick<ImageEditInput, 'size' | 'holed'> {
+): PictureParams & Pick<ImageEditInput, 'size' | 'holed'> {
   if (dialect !== 'media') return {};
-  const { background, ...wishes } = readPictureWishes(params, dialect);
+  const { background, ...wishes } = readPictureParams(params, dialect);
   const isCutOut = operation === 'backgroundRemoval';
   if (background !== undefined && !isCutOut)
     throw invalid(`background ${background} needs the operation backgroundRemoval`, 'background');
@@ -79,8 +79,8 @@ function readWishes(
   const fits = SIZE.test(size) && size.split('x').every((side) => Number(side) <= MAX_SIDE);
   if (size !== 'auto' && !fits)
     throw invalid(`size must be auto or <width>x<height>, each at most ${MAX_SIDE}`, 'size');
-  const asked = size === 'auto' ? {} : { size: size as `${number}x${number}` };
-  return { ...wishes, ...asked, ...(params.raw('mask') === undefined ? {} : { holed: true as const }) };
+  const requested = size === 'auto' ? {} : { size: size as `${number}x${number}` };
+  return { ...wishes, ...requested, ...(params.raw('mask') === undefined ? {} : { holed: true as const }) };
 }
 
 function readOperation(params: Params): EditOperation {

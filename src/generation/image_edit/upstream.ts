@@ -3,7 +3,13 @@ import type { TokenClasses } from '../../pricing/pricing.types.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { ImageEditor, OrderLog } from '../../providers/index.js';
 import type { ImageEditInput } from './input.js';
-import { asUpstreamMade } from '../pipeline/upstreams.js';
+import { decodeUpstreamMedia } from '../pipeline/upstreams.js';
+
+/** Receives coarser previews of the edit; null if the caller does not want them. */
+export interface PartialEdits {
+  count: number;
+  show(make: () => Promise<EditedImage>): void;
+}
 
 interface UpstreamEdit {
   imaging: Imaging;
@@ -13,6 +19,7 @@ interface UpstreamEdit {
   signal: AbortSignal;
   orders: OrderLog;
   onTokens(tokens: TokenClasses): void;
+  partials: PartialEdits | null;
 }
 
 /** The prompt for upstreams that edit by a prompt, if it is not only the caller's own. */
@@ -39,7 +46,7 @@ function bordersOf({ operation, direction = 'all', expand_pixels: by = 0 }: Imag
  * @throws UpstreamError; UnreadableImageError if the caller's image cannot be decoded
  */
 export async function editUpstream(
-  { imaging, editor, image, mask, signal, orders, onTokens }: UpstreamEdit,
+  { imaging, editor, image, mask, signal, orders, onTokens, partials }: UpstreamEdit,
   input: ImageEditInput,
 ): Promise<EditedImage> {
   if (editor === undefined)
@@ -56,6 +63,8 @@ export async function editUpstream(
       : kept;
   const [width, height] = [whole.width * scale, whole.height * scale];
   const transparent = operation === 'backgroundRemoval';
+  const facts = { width, height, transparent, ...(kept ? { kept } : {}) };
+  const finish = (bytes: Uint8Array) => imaging.finishEdit({ bytes, ...facts }, signal);
   const bytes = await editor.edit({
     operation,
     prompt: WORDS[operation]?.(words) ?? words,
@@ -71,7 +80,9 @@ export async function editUpstream(
     signal,
     orders,
     onTokens,
+    ...(partials === null
+      ? {}
+      : { partials: { count: partials.count, onPartial: (made) => partials.show(() => finish(made)) } }),
   });
-  const made = { bytes, width, height, transparent, ...(kept ? { kept } : {}) };
-  return await asUpstreamMade('image', () => imaging.finishEdit(made, signal));
+  return await decodeUpstreamMedia('image', () => finish(bytes));
 }

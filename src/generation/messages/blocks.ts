@@ -4,13 +4,13 @@ import type { Fields } from '../dialects/checks.js';
 
 const PARAM = 'messages';
 
-/** A list of blocks, or the text that stands for one. @throws ApiError invalid_request */
+/** Reads a list of blocks, or a text in its place. @throws ApiError invalid_request */
 export function blocksAt(content: unknown, where: string): Fields[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return listAt(content, where, PARAM).map((block, index) => objectAt(block, `${where}[${index}]`, PARAM));
 }
 
-/** What a block that may stand in a user's message, or in what a tool gave, is in a chat. @throws ApiError invalid_request */
+/** Converts a block of a user's message or of a tool's result to chat parts. @throws ApiError invalid_request */
 export function partsOf(block: Fields, where: string): Fields[] {
   switch (block['type']) {
     case 'text':
@@ -30,10 +30,10 @@ export function partsOf(block: Fields, where: string): Fields[] {
   }
 }
 
-/** The words of a block's source where it is no data. */
+/** The `source` of a block, which has the content or its URL. */
 interface Source {
   type: unknown;
-  /** A data or other URL; null: the source is a text, or blocks. */
+  /** The data URL or other URL; null if the source is a text or blocks. */
   url: string | null;
   given: Fields;
 }
@@ -59,7 +59,7 @@ function imagePart(block: Fields, where: string): Fields {
   return { type: 'image_url', image_url: { url } };
 }
 
-/** With the ending that tells what it is. */
+/** A file name with the extension of its type. */
 function nameOf(title: unknown, { type, given }: Source): string {
   const isPdf = type === 'base64' && given['media_type'] === 'application/pdf';
   const name = typeof title === 'string' && title !== '' ? title : '';

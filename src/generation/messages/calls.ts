@@ -10,7 +10,7 @@ interface CallOptions {
   search: string | null;
 }
 
-/** What a tool is called with, as an object; what is none, or was cut off, is an empty one. */
+/** A call's arguments as an object; empty if they are not an object or were cut off. */
 export function inputOf(said: string): Fields {
   try {
     const parsed = JSON.parse(said) as unknown;
@@ -20,7 +20,7 @@ export function inputOf(said: string): Fields {
   }
 }
 
-/** The tool calls of one round as blocks. */
+/** Writes the tool calls of one round as blocks. */
 export class BlockCalls extends OpenCalls {
   constructor(private readonly options: CallOptions) {
     super(options.search, 'toolu');

@@ -1,31 +1,39 @@
 import type { RawContentBlockDelta, RawContentBlockStartEvent } from '@anthropic-ai/sdk/resources/messages';
 import { ChatOutput } from '../dialects/chat-output.js';
-import type { SaidKind, Sealing } from '../dialects/chat-output.js';
+import type { TextKind, Sealing } from '../dialects/chat-output.js';
 import type { Fields } from '../dialects/checks.js';
 import { BlockCalls } from './calls.js';
 import type { MessageLog } from './events.js';
 
 type NewBlock = RawContentBlockStartEvent['content_block'];
 
-/** Without citations a text has no list of them: clients read null as a fault, whatever the maker's types say. */
+/** A text without citations has no `citations` field, because clients fail on null, although the maker's types allow it. */
 const textBlock = (text: string) => ({ type: 'text', text }) as Extract<NewBlock, { type: 'text' }>;
 
-/** The block that texts go to now. */
+/** The block that currently gets texts. */
 interface OpenText {
   kind: 'text' | 'thinking';
   index: number;
-  /** As JSON. */
+  /** Texts as JSON. */
   pieces: string[];
-  /** What each delta's JSON is up to its text. */
+  /** The JSON of each delta before its text. */
   written: string;
 }
 
 export interface BlockOutputOptions extends Sealing {
   log: MessageLog;
-  /** All blocks of the message, in order; those of this round are added. */
+  /** All blocks of the message, in order; blocks of this round are added. */
   content: Fields[];
-  /** The function that stands for web search. */
+  /** The function that replaces web search. */
   search: string | null;
+  /** The open text if an upstream of the dialect began it. */
+  begun?: BegunText | null | undefined;
+}
+
+/** A block of text that has not ended. */
+export interface BegunText {
+  index: number;
+  text: string;
 }
 
 /** Writes a chat's deltas as the blocks of a message. */
@@ -36,6 +44,8 @@ export class BlockOutput extends ChatOutput {
 
   constructor(private readonly options: BlockOutputOptions) {
     super(options, new BlockCalls(options));
+    const { begun } = options;
+    if (begun != null) this.open = openText(begun.index, [JSON.stringify(begun.text)]);
   }
 
   plain(literal: string): boolean {
@@ -51,7 +61,7 @@ export class BlockOutput extends ChatOutput {
     this.options.log.push({ type: 'content_block_stop', index });
   }
 
-  protected text(said: SaidKind, text: string): void {
+  protected text(said: TextKind, text: string): void {
     if (said === 'refusal') this.hasRefused = true;
     const kind = said === 'thought' ? 'thinking' : 'text';
     if (this.open?.kind !== kind) {
@@ -70,8 +80,7 @@ export class BlockOutput extends ChatOutput {
     const index = this.add(
       kind === 'text' ? textBlock('') : { type: 'thinking', thinking: '', signature: '' },
     );
-    const written = `{"type":"content_block_delta","index":${index},"delta":{"type":"text_delta","text":`;
-    return { kind, index, pieces: [], written };
+    return { ...openText(index), kind };
   }
 
   private add(block: NewBlock): number {
@@ -96,4 +105,10 @@ export class BlockOutput extends ChatOutput {
     }
     log.push({ type: 'content_block_stop', index });
   }
+}
+
+/** @param pieces as JSON */
+function openText(index: number, pieces: string[] = []): OpenText {
+  const written = `{"type":"content_block_delta","index":${index},"delta":{"type":"text_delta","text":`;
+  return { kind: 'text', index, pieces, written };
 }

@@ -8,20 +8,19 @@ import type { MessageWork } from './work.js';
 const log = new SilentLog();
 const NOBODY = (): void => undefined;
 
-/** A message in one piece, as JSON. @throws ApiError; the call is settled then */
+/** A whole message, as JSON. @throws ApiError; the call is settled then */
 export function completeMessage(work: MessageWork): Promise<string> {
   return completeTurn<MessageEnd>({
     work,
     take(round) {
       const before = work.content.length;
       const end = wholeRound(round, { work, log, deliver: NOBODY });
-      return { end, texts: textsIn(work.content.slice(before)) };
+      return { end, texts: () => textsIn(work.content.slice(before)) };
     },
     async nextRound({ searches, added }, cost) {
       const results = await work.runSearches(searches, NOBODY);
       await work.nextRound(cost, added(), results);
     },
-    told: ({ ending }, { model, tokens }) => work.ended(model, { ending, tokens }),
-    save: () => Promise.resolve(),
+    wholeAnswer: ({ ending }, { model, tokens }) => work.ended(model, { ending, tokens }),
   });
 }

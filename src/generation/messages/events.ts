@@ -6,26 +6,30 @@ export type NewEvent = RawMessageStreamEvent | { type: 'ping' };
 
 /** Writes the events of one message as JSON texts, each with its type first. */
 export class MessageLog {
-  /** Written and not yet handed out. */
+  /** Events that are written but not yet delivered. */
   readonly ready: string[] = [];
+  /** Whether nobody reads the events. */
+  readonly isSilent: boolean = false;
 
   push(event: NewEvent): void {
     this.ready.push(JSON.stringify(event));
   }
 
-  /** An event of which not all is known here. */
+  /** An event with fields that Penstock may not know. */
   pushUnknown(event: Fields & { type: string }): void {
     this.ready.push(JSON.stringify(event));
   }
 
-  /** One that was written elsewhere. */
+  /** Adds an event that was written elsewhere. */
   pushWritten(event: string): void {
     this.ready.push(event);
   }
 }
 
-/** Takes events that nobody reads: a message in one piece is put together as a streamed one is. */
+/** Ignores events. A whole message is built with the code of streamed messages, and nobody reads its events. */
 export class SilentLog extends MessageLog {
+  override readonly isSilent = true;
+
   override push(): void {
     // Not written.
   }

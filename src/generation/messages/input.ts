@@ -1,49 +1,49 @@
 import { invalid } from '../../contract/errors.js';
 import { isFields } from '../../providers/index.js';
-import { isSeal, withCarried } from '../carried-seal.js';
-import type { Carried } from '../carried-seal.js';
+import { isSeal, withMetadata } from '../metadata-seal.js';
+import type { CarriedMetadata } from '../metadata-seal.js';
 import { listAt, nameAt, objectAt, oneOf, textAt } from '../dialects/checks.js';
 import type { Fields } from '../dialects/checks.js';
 import { blocksAt, partsOf } from './blocks.js';
 
-/** A block with a URL for an upstream of the dialect, and where a chat's reader puts what it made of that. */
+/** A block with a URL for an upstream of the dialect, and the chat part that holds the content of that URL. */
 export interface Media {
   block: Fields;
   message: number;
   content: number;
 }
 
-/** The messages as a chat's, and as an upstream of the dialect gets them. */
+/** The messages in the form of chat, and in the form of the dialect. */
 export interface Translated {
-  /** Those of a chat, the system's text first. */
+  /** In the form of chat, the system's text first. */
   messages: Fields[];
-  /** Where each of them comes from. */
+  /** The place of each message in the request. */
   places: string[];
-  /** Those of the dialect, without seals of ours. */
+  /** In the form of the dialect, without our seals. */
   native: Fields[];
   media: Media[];
-  /** Texts that only the dialect has a place for. */
+  /** Texts that only the dialect can express. */
   texts: string[];
 }
 
 export interface TranslateOptions {
   system: unknown;
-  /** What a seal carries for the model that is asked; null: it is another's. */
-  open(sealed: unknown): Carried | null;
-  /** Whether ids of files at the maker may pass. */
+  /** The content of a seal for the called model; null if it belongs to another model. */
+  open(sealed: unknown): CarriedMetadata | null;
+  /** Whether file ids of the maker are allowed. */
   fileIds: boolean;
 }
 
 const PARAM = 'messages';
 const ROLES = ['user', 'assistant', 'system'] as const;
 
-/** Marks what our own searches put into an answer: no maker would understand it. */
+/** Marks blocks of our own searches, which no maker understands. */
 export const OWN_SEARCH = 'pst1_search';
 
-/** Blocks of an assistant that say nothing to another model: what its maker's own tools did. */
+/** An assistant's blocks that mean nothing to another model: the work of its maker's own tools. */
 const MAKERS = /^(?:server_tool_use|mcp_tool_use|container_upload|compaction|fallback|[a-z_]+_tool_result)$/;
 
-/** Whether a block is of one of our own searches. */
+/** Whether a block belongs to one of our own searches. */
 function isOwnSearch({ type, id, content }: Fields): boolean {
   if (type === 'server_tool_use') return typeof id === 'string' && id.startsWith(OWN_SEARCH_ID);
   if (type !== 'web_search_tool_result') return false;
@@ -52,12 +52,12 @@ function isOwnSearch({ type, id, content }: Fields): boolean {
   );
 }
 
-/** How ids of our own searches begin. */
+/** The prefix of our own searches' ids. */
 export const OWN_SEARCH_ID = 'srvtoolu_pst';
 
 interface Where {
   where: string;
-  /** Of the message of the dialect, whose blocks are the upstream's. */
+  /** The message of the dialect; the upstream gets its blocks. */
   kept: Fields[];
 }
 
@@ -85,7 +85,7 @@ class MessageReader {
     else if (role === 'user') this.user(blocks, { where, kept });
     else this.assistant(blocks, { where, kept });
     const isText = role === 'system' || typeof message['content'] === 'string';
-    // A message of nothing but our own blocks is none to a maker.
+    // A message that has only our own blocks is not sent to a maker.
     if (isText) this.result.native.push(message);
     else if (kept.length > 0 || blocks.length === 0) this.result.native.push({ ...message, content: kept });
   }
@@ -107,7 +107,7 @@ class MessageReader {
     this.add({ role: 'user', content: isPlain && parts.length === 1 ? texts[0] : parts }, where);
   }
 
-  /** What a tool gave. Its pictures and files follow as the user's: most upstreams take texts alone from a tool. */
+  /** A tool's result. Its pictures and files follow as the user's, because most upstreams accept only texts from a tool. */
   private toolResult(
     block: Fields,
     { at, where, others }: { at: string; where: string; others: { block: Fields; at: string }[] },
@@ -131,7 +131,7 @@ class MessageReader {
     this.add({ role: 'tool', tool_call_id: id, content: said }, where);
   }
 
-  /** A block as parts of the user's message that comes next. */
+  /** Converts a block to parts of the user's next message. */
   private take(block: Fields, at: string, parts: Fields[]): void {
     const { source } = block;
     if (
@@ -151,7 +151,7 @@ class MessageReader {
   private assistant(blocks: readonly Fields[], { where, kept }: Where): void {
     const texts: string[] = [];
     const calls: Fields[] = [];
-    const carried: Carried[] = [];
+    const carried: CarriedMetadata[] = [];
     blocks.forEach((block, index) => {
       const at = `${where}.content[${index}]`;
       const sealed = block['type'] === 'thinking' ? block['signature'] : block['data'];
@@ -176,8 +176,8 @@ class MessageReader {
       content: said === '' && calls.length > 0 ? null : said,
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     };
-    // The last seal of a turn knows the most of it.
-    this.add(carried.reduceRight<Fields>(withCarried, message), where);
+    // The last seal of a turn has the most complete metadata.
+    this.add(carried.reduceRight<Fields>(withMetadata, message), where);
   }
 
   private call(block: Fields, at: string): Fields {
@@ -206,8 +206,8 @@ function textOfSystem(given: unknown, where: string): string {
 }
 
 /**
- * The messages as a chat's and as an upstream of the dialect gets them.
- * @throws ApiError invalid_request, with the place of the fault in its message
+ * Converts the messages to the form of chat and to the form for upstreams of the dialect.
+ * @throws ApiError invalid_request, with the path of the invalid value in its message
  */
 export function translate(messages: unknown, options: TranslateOptions): Translated {
   const reader = new MessageReader(options);
@@ -220,7 +220,7 @@ export function translate(messages: unknown, options: TranslateOptions): Transla
   return reader.result;
 }
 
-/** Puts what a chat's reader made of addresses (own files as data, documents as words) into the blocks that go to an upstream of the dialect. */
+/** Puts the content of URLs (own files as data, documents as text) into the blocks for an upstream of the dialect. */
 export function fillMedia({ media }: Translated, messages: readonly unknown[]): void {
   for (const { block, message, content } of media) {
     const made = (messages[message] as Fields | undefined)?.['content'];
@@ -229,7 +229,7 @@ export function fillMedia({ media }: Translated, messages: readonly unknown[]): 
     const { image_url: image, file, text } = read;
     if (isFields(image)) fillSource(block, image['url']);
     else if (isFields(file)) fillSource(block, file['file_data']);
-    // A maker reads a page or a document better than its words tell it.
+    // A maker that reads the page or document itself understands more than its text alone contains.
     else if (typeof text === 'string' && !isPublic(block['source']))
       block['source'] = { type: 'text', media_type: 'text/plain', data: text };
   }

@@ -16,7 +16,7 @@ import { checkForced, toolsOf } from './tools.js';
 import { chatOf, keptAs, MessageWork } from './work.js';
 import type { Prepared } from './work.js';
 
-/** Names the tools that were left out of a call. */
+/** The header with the types of the tools that were left out of a call. */
 const LEFT_OUT = 'x-penstock-tools-left-out';
 
 /** Steps 5 and 6 of decisions 1. @throws ApiError */
@@ -45,7 +45,7 @@ function prepare({ engine, seal }: MessageParts, call: CallContext, body: Fields
 
 const OF_MESSAGES = /^messages\[(\d+)\]/;
 
-/** A fault of the chat that the call was put into, in the words of the dialect. */
+/** Converts an error of the chat call to the field names of the dialect. */
 function inOwnWords(fault: unknown, { places }: Translated): unknown {
   if (!(fault instanceof ApiError)) return fault;
   const { code, message, details } = fault;

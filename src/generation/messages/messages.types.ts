@@ -1,11 +1,11 @@
 import type { CallContext } from '../../metering/call-context.js';
-import type { CarriedSeal } from '../carried-seal.js';
+import type { MetadataSeal } from '../metadata-seal.js';
 import type { ChatEngine } from '../chat/engine.js';
 
-/** What every message needs. */
+/** The dependencies of every message. */
 export interface MessageParts {
   engine: ChatEngine;
-  seal: CarriedSeal;
+  seal: MetadataSeal;
 }
 
 /** Generations of text in the Messages dialect (beyond 11.8). */

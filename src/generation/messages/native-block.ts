@@ -1,7 +1,8 @@
+import { isFields } from '../../providers/index.js';
 import type { Fields } from '../dialects/checks.js';
 import { inputOf } from './calls.js';
 
-/** Of each kind of block that comes in pieces: the type of its deltas, and the field that holds their text. */
+/** For each kind of block with deltas: the type of its deltas, and the field with their text. */
 const PIECES: Readonly<Record<string, { delta: string; piece: string; field: string }>> = {
   text: { delta: 'text_delta', piece: 'text', field: 'text' },
   thinking: { delta: 'thinking_delta', piece: 'thinking', field: 'thinking' },
@@ -17,7 +18,7 @@ const KINDS_OF_DELTAS: Readonly<Record<string, string>> = {
   signature_delta: 'thinking',
 };
 
-/** The block that a delta belongs to which no block was announced for; null: it tells too little. */
+/** Creates the block of a delta that has no announced block; null if the delta does not identify it. */
 export function blockFor({ type }: Fields): Fields | null {
   const kind = KINDS_OF_DELTAS[String(type)];
   if (kind === undefined) return null;
@@ -29,7 +30,7 @@ const isEmpty = (value: unknown): boolean =>
 
 /** One block of an upstream's answer, as it grows. */
 export class NativeBlock {
-  /** In the message that goes out; null: it is not shown. */
+  /** Its index in the message for the caller; null if it is not shown. */
   index: number | null = null;
   isOpen = true;
   /** Texts of its deltas, as JSON. */
@@ -39,7 +40,7 @@ export class NativeBlock {
 
   constructor(readonly given: Fields) {}
 
-  /** A block that came whole, as it would have begun, and what would have followed. */
+  /** Splits a whole block into its start and the deltas that a stream would have. */
   static split(whole: Fields): { begun: Fields; deltas: Fields[] } {
     const kind = PIECES[String(whole['type'])];
     const value = kind === undefined ? null : whole[kind.field];
@@ -60,13 +61,13 @@ export class NativeBlock {
     return PIECES[String(this.given['type'])]?.delta;
   }
 
-  /** A delta of text as its maker writes it, up to the text. */
+  /** The JSON of a text delta before the text, as its maker writes it. */
   get deltaBegins(): string {
     const { delta, piece } = PIECES[String(this.given['type'])] ?? { delta: '', piece: '' };
     return `{"type":"${delta}","${piece}":`;
   }
 
-  /** Whether it is the block that is announced once more. */
+  /** Whether an announced block is this block, announced again. */
   isLike({ type, id }: Fields): boolean {
     return type === this.given['type'] && id === this.given['id'];
   }
@@ -79,7 +80,7 @@ export class NativeBlock {
     return type !== 'input_json_delta' || this.deltaType === type;
   }
 
-  /** @returns the text that it brings, as JSON; null where it brings none */
+  /** @returns its text as JSON; null if it has none */
   take(delta: Fields): string | null {
     const kind = PIECES[String(this.given['type'])];
     if (delta['type'] === 'signature_delta' && typeof delta['signature'] === 'string')
@@ -92,7 +93,7 @@ export class NativeBlock {
     return literal;
   }
 
-  /** Texts that it was announced with, as JSON. */
+  /** Texts of its announcement, as JSON. */
   begunTexts(): string[] {
     const { text, thinking, name, input } = this.given;
     return [text, thinking, name, isEmpty(input) ? '' : JSON.stringify(input)]
@@ -100,13 +101,15 @@ export class NativeBlock {
       .map((said) => JSON.stringify(said));
   }
 
-  /** What a tool is called with. */
+  /** The arguments of a tool call. */
   input(): Fields {
     const said = this.text();
-    return said === '' ? ((this.given['input'] ?? {}) as Fields) : inputOf(said);
+    const { input } = this.given;
+    if (said !== '') return inputOf(said);
+    return isFields(input) ? input : {};
   }
 
-  /** As it stands at its end. */
+  /** The complete block. */
   whole(): Fields {
     const kind = PIECES[String(this.given['type'])];
     if (kind === undefined) return this.given;

@@ -3,53 +3,53 @@ import type { NativeEvent } from '../../providers/index.js';
 import type { Fields } from '../dialects/checks.js';
 import type { EventOutput } from '../dialects/rounds.js';
 import { inputOf } from './calls.js';
-import type { AskedCall } from '../dialects/calls.js';
+import type { RequestedToolCall } from '../dialects/calls.js';
+import type { BegunText } from './chat-output.js';
 import type { MessageLog } from './events.js';
 import { blockFor, NativeBlock } from './native-block.js';
 import { laterReport } from './usage.js';
 
 export interface NativeOutputOptions {
   log: MessageLog;
-  /** All blocks of the message, in order; those of this round are added. */
+  /** All blocks of the message, in order; blocks of this round are added. */
   content: Fields[];
-  /** The function that stands for web search; null where none does. */
+  /** The function that replaces web search; null if there is none. */
   search: string | null;
   /** A text that was delivered, as JSON. */
   deliver(literal: string): void;
 }
 
-/** Longer events are parsed: a pattern that goes over a text character by character needs room for each. */
+/** Longer events are parsed, because the regular expression needs stack for each character. */
 const MAX_PLAIN = 8192;
-/** What follows in most events: one delta's text. Exact JSON, so that what matches needs no parser. */
+/** The rest of most events: one delta's text. It matches exact JSON only, so a match needs no parser. */
 const PLAIN = /^("(?:[\x20\x21\x23-\x5b\x5d-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")\} *\} *$/;
 
-/** Where the last delta went, so that the next one like it need not be parsed. */
+/** The block of the last delta, so that a similar next delta need not be parsed. */
 interface Live {
   block: NativeBlock;
-  /** What such an event is up to its text. */
+  /** The event's JSON before its text. */
   prefix: string;
-  /** The same with the block's own number; null: it is not shown. */
+  /** The same with our number of the block; null if it is not shown. */
   own: string | null;
 }
 
 /**
- * Passes the events of an upstream that speaks the dialect: what is missing between them put in, so that every client can follow, and all
- * else as it came.
+ * Passes on the events of an upstream with the dialect. It inserts missing events, which some clients need; all others stay unchanged.
  */
 export class NativeOutput implements EventOutput {
   private readonly byIndex = new Map<number, NativeBlock>();
   private readonly blocks: NativeBlock[] = [];
   private live: Live | null = null;
-  readonly searches: AskedCall[] = [];
+  readonly searches: RequestedToolCall[] = [];
   hasCalls = false;
-  /** What the upstream said of the end: `stop_reason`, `stop_sequence` … */
+  /** The fields of the upstream's end: `stop_reason`, `stop_sequence` … */
   ending: Fields = {};
   usage: Fields | null = null;
   id: unknown = null;
 
   constructor(private readonly options: NativeOutputOptions) {}
 
-  /** Why the upstream stopped; null: it did not say so yet. */
+  /** The upstream's stop reason; null if it has not sent one yet. */
   get reason(): string | null {
     const { stop_reason: reason } = this.ending;
     return typeof reason === 'string' ? reason : null;
@@ -59,12 +59,20 @@ export class NativeOutput implements EventOutput {
     return this.reason !== null;
   }
 
-  /** Blocks of this round as their maker gave them, for a further round. */
+  /** The block that a chat can continue; null if the answer has more than the beginning of one text. */
+  get begun(): BegunText | null {
+    const [block, ...others] = this.blocks;
+    if (block?.index == null || !block.isOpen || others.length > 0 || this.hasEnded) return null;
+    const { type, text, citations } = block.whole();
+    return type === 'text' && citations == null ? { index: block.index, text: String(text) } : null;
+  }
+
+  /** Blocks of this round, unchanged from the maker, for the next round. */
   get raw(): Fields[] {
     return this.blocks.map((block) => block.whole());
   }
 
-  /** @returns whether the upstream has ended its answer. @throws UpstreamError where it failed */
+  /** @returns whether the upstream has ended its answer. @throws UpstreamError if it failed */
   take(event: NativeEvent): boolean {
     if (this.plain(event.data)) return false;
     const parsed = parsedEvent(event);
@@ -96,7 +104,7 @@ export class NativeOutput implements EventOutput {
     }
   }
 
-  /** An answer in one piece. */
+  /** Writes a whole answer. */
   takeWhole(message: Fields): boolean {
     const { content, usage, id, type: _t, role: _r, model: _m, ...ending } = message;
     this.usage = laterReport(this.usage, usage);
@@ -106,13 +114,13 @@ export class NativeOutput implements EventOutput {
     return true;
   }
 
-  /** Closes what is open. */
+  /** Closes the open blocks. */
   end(): void {
     this.live = null;
     for (const block of this.blocks) this.stop(block);
   }
 
-  /** A delta of text like the one before it: passed without being parsed. */
+  /** Passes on a text delta that is like the one before, without parsing it. */
   private plain(data: string): boolean {
     const { live } = this;
     if (live === null || data.length > MAX_PLAIN || !data.startsWith(live.prefix)) return false;
@@ -130,7 +138,7 @@ export class NativeOutput implements EventOutput {
     this.id ??= id;
     this.usage = laterReport(this.usage, usage);
     if (reason != null) this.ending = { ...this.ending, stop_reason: reason, stop_sequence: sequence };
-    // Nothing of an answer that stands at its beginning may be lost.
+    // The beginning of an answer may have content, which must not be lost.
     if (Array.isArray(content) && this.blocks.length === 0)
       for (const block of content) if (isFields(block)) this.wholeBlock(block);
   }
@@ -143,7 +151,7 @@ export class NativeOutput implements EventOutput {
 
   private start({ index, content_block: given }: Fields): void {
     const known = this.byIndex.get(Number(index));
-    // Said twice: the block goes on.
+    // The block was announced twice; it continues.
     if (known?.isOpen && isFields(given) && known.isLike(given)) return;
     this.stop(known);
     this.add(Number(index), isFields(given) ? given : { type: 'text', text: '' });
@@ -157,13 +165,14 @@ export class NativeOutput implements EventOutput {
     if (given['type'] === 'tool_use' && !isSearch) this.hasCalls = true;
     if (!isSearch) {
       block.index = this.options.content.push(block.given) - 1;
-      this.options.log.pushUnknown({
-        type: 'content_block_start',
-        index: block.index,
-        content_block: block.given,
-      });
+      if (!this.options.log.isSilent)
+        this.options.log.pushUnknown({
+          type: 'content_block_start',
+          index: block.index,
+          content_block: block.given,
+        });
     }
-    for (const literal of block.begunTexts()) this.options.deliver(literal);
+    if (!this.options.log.isSilent) for (const literal of block.begunTexts()) this.options.deliver(literal);
     return block;
   }
 
@@ -174,7 +183,7 @@ export class NativeOutput implements EventOutput {
     let block = this.byIndex.get(at);
     if (block === undefined || !block.takes(delta)) {
       const given = blockFor(delta);
-      // Without its name a call is none, and no other block knows what this is.
+      // A tool call needs a name, and the other types of blocks are unknown.
       if (given === null) return;
       this.stop(block);
       block = this.add(at, given);
@@ -198,8 +207,9 @@ export class NativeOutput implements EventOutput {
     this.options.log.push({ type: 'content_block_stop', index: block.index });
   }
 
-  /** A block of which no other event tells. */
+  /** Writes a block that no event announced. */
   private wholeBlock(given: Fields): void {
+    if (this.options.log.isSilent) return this.stop(this.add(this.byIndex.size, given));
     const { begun, deltas } = NativeBlock.split(given);
     const block = this.add(this.byIndex.size, begun);
     for (const delta of deltas) {
@@ -232,7 +242,7 @@ function parsedEvent(event: NativeEvent): (Fields & { type: string }) | null {
   return { type, ...fields };
 }
 
-/** Every text of a message's blocks, to count it. */
+/** All texts of a message's blocks, to count them. */
 export function textsIn(content: readonly Fields[]): string[] {
   return content
     .flatMap(({ type, text, thinking, name, input }) =>

@@ -2,6 +2,7 @@ import { ApiError, invalid } from '../../contract/errors.js';
 import { isFields } from '../../providers/index.js';
 import {
   booleanAt,
+  presentFields,
   listAt,
   numberAt,
   objectAt,
@@ -15,25 +16,25 @@ import type { Fields } from '../dialects/checks.js';
 const MAX_TOKENS = 10_000_000;
 const LEAST_BUDGET = 1024;
 
-/** A request for a message whose fields were checked, its messages and tools aside. */
+/** A request for a message. All fields are checked, except messages and tools. */
 export interface MessageRequest {
-  /** As it came. */
+  /** The unchanged body. */
   body: Fields;
-  /** Tokens to think with that were asked for; null: none, or as many as the model likes. */
+  /** The requested budget of thinking tokens; null if there is none, or the model decides. */
   budget: number | null;
   stops: readonly string[];
-  /** What the caller's client asks of the maker besides. */
+  /** Beta features of the maker that the caller's client requests. */
   betas: readonly string[];
-  /** What a chat gets of it besides messages and tools. */
+  /** The fields of the chat besides messages and tools. */
   chat: Fields;
 }
 
-/** Conversations that the maker holds, which no upstream may hold for us. */
+/** Fields for conversations that the maker stores; no upstream may store them for us. */
 const THREADS = /^message-threads/;
 
 /**
- * Clients begin a conversation that the server may hold, and send it whole where the server does not have it: so none is held.
- * @throws ApiError not_found where it is to be continued
+ * Clients offer to store a conversation on the server, and send it completely if the server does not have it. Penstock stores none.
+ * @throws ApiError not_found if a stored conversation should be continued
  */
 function checkThread(value: unknown): void {
   const { type, previous_message_id: id } = objectAt(value, 'thread');
@@ -45,7 +46,7 @@ function checkThread(value: unknown): void {
   });
 }
 
-/** With it a budget counts for a whole turn, over several answers. */
+/** With this beta feature, a budget covers a whole turn of several answers. */
 const INTERLEAVED = /^interleaved-thinking/;
 
 /** @throws ApiError invalid_request */
@@ -82,10 +83,10 @@ function budgetOf(thinking: Fields): number | null {
 }
 
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
-/** Budgets up to which an effort is small, and up to which it is usual. */
+/** The largest thinking budgets of low effort and of medium effort. */
 const [SMALL_BUDGET, USUAL_BUDGET] = [4096, 16_384];
 
-/** How hard a chat's model is to think: what was asked for in words, or in tokens. */
+/** The reasoning effort of the chat, from the requested effort or thinking budget. */
 function effortOf(
   { effort }: Fields,
   { thinking, budget }: { thinking: Fields; budget: number | null },
@@ -116,11 +117,11 @@ function chatFields(body: Fields, { maxTokens, stops, thinking, budget }: Read):
     reasoning_effort: effortOf(config, { thinking, budget }),
     response_format: format == null ? undefined : formatOf(format),
   };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  return presentFields(fields);
 }
 
-function formatOf(given: unknown): Fields {
-  const format = objectAt(given, 'output_config.format', 'output_config');
+function formatOf(asked: unknown): Fields {
+  const format = objectAt(asked, 'output_config.format', 'output_config');
   if (format['type'] !== 'json_schema')
     throw invalid('output_config.format.type must be json_schema', 'output_config');
   if (!isFields(format['schema']))

@@ -1,19 +1,22 @@
 import type { Model } from '../../models/models.types.js';
 import { finishReason, isFields } from '../../providers/index.js';
 import type { Fields } from '../dialects/checks.js';
+import { roundOfDialect } from '../dialects/continued-round.js';
+import type { Continuable } from '../dialects/continued-round.js';
 import { ChatRound, NativeRound, wholeChat } from '../dialects/rounds.js';
-import type { ChatForm, ChatSaid, Round, RoundEnd } from '../dialects/rounds.js';
-import type { StreamedRound, WholeRound } from '../dialects/turn.js';
+import type { ChatForm, ChatRoundResult, Round, RoundEnd } from '../dialects/rounds.js';
+import type { OpenEvents, StreamedRound, WholeRound } from '../dialects/turn.js';
 import { BlockOutput } from './chat-output.js';
+import type { BegunText } from './chat-output.js';
 import type { MessageLog } from './events.js';
 import { NativeOutput } from './native-output.js';
 import type { Added, MessageWork } from './work.js';
 
-/** How a round of a message ended. */
+/** The end of a message's round. */
 export interface MessageEnd extends RoundEnd {
-  /** `stop_reason`, `stop_sequence`, and what an upstream of the dialect says besides. */
+  /** `stop_reason`, `stop_sequence`, and further fields of an upstream with the dialect. */
   ending: Fields;
-  /** What a further round is given of it. */
+  /** The messages that the next round gets from it. */
   added(): Added;
 }
 
@@ -23,6 +26,8 @@ interface RoundOptions {
   model: Model;
   /** A text that was delivered, as JSON. */
   deliver(literal: string): void;
+  /** The block that an upstream of the dialect began. */
+  begun?: BegunText;
 }
 
 const REASONS = {
@@ -32,16 +37,16 @@ const REASONS = {
   content_filter: 'refusal',
 } as const;
 
-/** What the end of a chat means for a message. @param stops texts that were to end it */
+/** Converts the end of a chat to the end of a message. @param stops the requested stop texts */
 function endingOf(
   { hasCalls, hasRefused }: BlockOutput,
-  { reason: said, choice }: ChatSaid,
+  { reason: said, choice }: ChatRoundResult,
   stops: readonly string[],
 ): Fields {
   const word = REASONS[finishReason(said, hasCalls)];
   const reason =
     hasRefused && word === 'end_turn' ? 'refusal' : word === 'tool_use' && !hasCalls ? 'end_turn' : word;
-  // Some upstreams tell which of the texts it was that ended the answer.
+  // Some upstreams report which stop text ended the answer.
   const found = [choice['stop_reason'], choice['matched_stop']].find((text) =>
     stops.includes(text as string),
   );
@@ -50,7 +55,7 @@ function endingOf(
   return { stop_reason: reason, stop_sequence: null };
 }
 
-/** What a chat's round is given again: what it said, and all that it asked for. */
+/** The messages of a chat's round for the next round: its text and all its calls. */
 function chatAgain(message: Fields): Added {
   const { content, tool_calls: calls } = message;
   const asked = Array.isArray(calls) ? (calls as unknown[]).filter(isFields) : [];
@@ -77,7 +82,7 @@ function parsedOr(said: unknown): unknown {
   }
 }
 
-/** What a round of the dialect is given again: its blocks, and, should a chat go on from it, its words and calls. */
+/** The messages of a dialect's round for the next round: its blocks, and its texts and calls in case the next round is a chat. */
 function nativeAgain(blocks: readonly Fields[]): Added {
   const calls = blocks.filter(({ type }) => type === 'tool_use');
   const texts = blocks.flatMap(({ type, text }) => (type === 'text' ? [text as string] : []));
@@ -95,14 +100,15 @@ function nativeAgain(blocks: readonly Fields[]): Added {
   };
 }
 
-/** A round of a chat as blocks, with its seals. */
-function chatForm({ work, log, model, deliver }: RoundOptions): ChatForm<BlockOutput, MessageEnd> {
+/** Writes a round of a chat as blocks, with its seals. */
+function chatForm({ work, log, model, deliver, begun }: RoundOptions): ChatForm<BlockOutput, MessageEnd> {
   const { content, search } = work;
   return {
     model,
     deliver,
     keepsTexts: search !== null,
-    output: (message) => new BlockOutput({ log, content, search, ...work.sealing(model, message) }),
+    begun: begun?.text,
+    output: (message) => new BlockOutput({ log, content, search, begun, ...work.sealing(model, message) }),
     end(output, said) {
       output.end('completed');
       const { searches, hasCalls } = output;
@@ -129,15 +135,30 @@ function nativeEnd(output: NativeOutput): MessageEnd {
   };
 }
 
-/** A round that is streamed. */
+/** A streamed round. */
 export function streamedRound(found: StreamedRound, options: Omit<RoundOptions, 'model'>): Round<MessageEnd> {
   const { model } = found;
   const all = { ...options, model };
   if (found.native === null) return new ChatRound(found.chat, chatForm(all));
-  return new NativeRound(found.native, model, { output: nativeOutput(all), end: nativeEnd });
+  const { native } = found;
+  const { deliver, work } = options;
+  const begin = (taken: typeof deliver) => nativeRound(native, { ...all, deliver: taken });
+  return roundOfDialect({ turn: work.turn, model, deliver, begin });
 }
 
-/** A round in one piece. */
+/** A round of an upstream of the dialect, and the function that continues its text with a chat. */
+function nativeRound(events: OpenEvents, options: RoundOptions): Continuable<MessageEnd> {
+  const output = nativeOutput(options);
+  return {
+    round: new NativeRound(events, options.model, { output, end: nativeEnd }),
+    rest() {
+      const { begun } = output;
+      return begun && ((chat) => new ChatRound(chat, chatForm({ ...options, begun })));
+    },
+  };
+}
+
+/** A whole round. */
 export function wholeRound(found: WholeRound, options: Omit<RoundOptions, 'model'>): MessageEnd {
   const all = { ...options, model: found.model };
   if (found.native === null) return wholeChat(found.chat, chatForm(all));

@@ -11,7 +11,7 @@ import type { MessageEnd } from './rounds.js';
 import { laterReport } from './usage.js';
 import type { MessageWork } from './work.js';
 
-/** What an upstream of the dialect says of the message at its beginning, its content aside. */
+/** The fields of an upstream's `message_start`, without the content. */
 function begunBy({ native }: StreamedRound): Fields {
   for (const event of native?.early ?? []) {
     const isWhole = event.name === WHOLE;
@@ -24,7 +24,7 @@ function begunBy({ native }: StreamedRound): Fields {
       const report = laterReport(null, usage);
       return { ...said, ...(report === null ? {} : { usage: { ...report, output_tokens: 0 } }) };
     } catch {
-      // It is as if it had said nothing.
+      // An unreadable event is treated as missing.
     }
   }
   return {};
@@ -53,7 +53,7 @@ class MessageForm implements StreamForm<MessageEnd> {
     await this.work.nextRound(cost, added(), results);
   }
 
-  tellEnd({ ending }: MessageEnd, { tokens }: { tokens: Tokens }): void {
+  writeFinalEvents({ ending }: MessageEnd, { tokens }: { tokens: Tokens }): void {
     const delta = { container: null, stop_details: null, ...ending };
     this.log.pushUnknown({ type: 'message_delta', delta, usage: this.work.usageOf(tokens) });
     this.log.push({ type: 'message_stop' });
@@ -68,7 +68,7 @@ class MessageForm implements StreamForm<MessageEnd> {
   }
 }
 
-/** A streamed message on its way to its reader. */
+/** Delivers a streamed message to its reader. */
 export function streamMessage(work: MessageWork, first: StreamedRound): AsyncIterable<string> {
   return new DialectStream(new MessageForm(work), first);
 }

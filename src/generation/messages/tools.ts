@@ -5,26 +5,26 @@ import { listAt, nameAt, objectAt, oneOf } from '../dialects/checks.js';
 import type { Fields } from '../dialects/checks.js';
 import { SEARCH_FUNCTION } from '../dialects/searches.js';
 
-/** A tool of the request, as far as it is known here. */
+/** A tool of the request, with the fields that Penstock uses. */
 interface Tool {
-  /** `custom`, or that of a tool whose schema its maker knows. */
+  /** `custom`, or the type of a tool whose schema its maker defines. */
   type: string;
   name: string | null;
   given: Fields;
 }
 
-/** What a model may call, for upstreams with the dialect and for those without. */
+/** The tools of a request, for upstreams with the dialect and for upstreams without it. */
 export interface MessageTools {
-  /** For a chat; undefined where there are none. */
+  /** The tools of a chat; undefined if there are none. */
   chat: Fields[] | undefined;
   chatChoice: unknown;
-  /** False where calls may only come one by one. */
+  /** False if the model may make only one call at a time. */
   parallel: boolean;
-  /** The function that stands for web search on the search port; null where no search was asked for, or there is no port. */
+  /** The function that runs web search on the search port; null if no search was requested, or there is no port. */
   search: string | null;
-  /** Types of those that a chat cannot have. */
+  /** Types of the tools that a chat cannot have. */
   leftOut: string[];
-  /** The fields of tools for an upstream of the dialect, and what it is not given. */
+  /** The tool fields for an upstream of the dialect, and the types that were removed for it. */
   native(provider: Pick<Provider, 'allowedTools'>): NativeTools;
 }
 
@@ -35,7 +35,7 @@ export interface NativeTools {
   searches: boolean;
 }
 
-/** Tools that the maker runs, and charges for: they pass only where the operator allows it (beyond 11.9). */
+/** Tools that the maker runs and charges for. They are passed on only if the operator allows it (beyond 11.9). */
 const COSTLY = /^(web_search|web_fetch|code_execution|mcp|advisor)(?:_|$)/;
 
 const familyOf = (type: string): string | null => COSTLY.exec(type)?.[1] ?? null;
@@ -74,7 +74,7 @@ function functionOf({ name, given }: Tool): Fields {
   };
 }
 
-/** What a `tool_choice` says. */
+/** The content of `tool_choice`. */
 interface Choice {
   type: 'auto' | 'any' | 'none' | 'tool';
   /** The tool that must be called. */
@@ -96,7 +96,7 @@ function readChoice(given: unknown, tools: readonly Tool[]): Choice {
   return { type, tool, parallel };
 }
 
-/** A name for the search function that no tool of the caller's own has. */
+/** A name for the search function that differs from all the caller's tools. */
 function searchName(tools: readonly Tool[]): string {
   const taken = tools.some((tool) => isCustom(tool) && tool.name === SEARCH_FUNCTION.name);
   return taken ? `penstock_${SEARCH_FUNCTION.name}` : SEARCH_FUNCTION.name;
@@ -109,7 +109,7 @@ function chatChoice({ type, tool }: Choice, search: string | null): unknown {
   return type === 'none' ? 'none' : undefined;
 }
 
-/** Servers of other makers that the maker would call. */
+/** Other makers' servers, which the maker would call. */
 const hasServers = (body: Fields): boolean =>
   Array.isArray(body['mcp_servers']) && body['mcp_servers'].length > 0;
 
@@ -171,7 +171,7 @@ function nativeTools(tools: readonly Tool[], { body, search, choice, allowed }: 
   };
 }
 
-/** @throws ApiError invalid_request where `tool_choice` forces a tool that is left out */
+/** @throws ApiError invalid_request if `tool_choice` forces a removed tool */
 export function checkForced(body: Fields, leftOut: readonly string[]): void {
   const { tool_choice: choice, tools } = body;
   if (!isFields(choice) || choice['type'] !== 'tool' || !Array.isArray(tools)) return;

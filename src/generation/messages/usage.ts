@@ -1,21 +1,21 @@
 import type { Usage } from '@anthropic-ai/sdk/resources/messages';
-import { isFields, tokenCount, tokenPartsIn } from '../../providers/index.js';
+import { isFields, tokenCount, findTokenParts } from '../../providers/index.js';
 import type { Tokens } from '../chat/usage.js';
 import type { Fields } from '../dialects/checks.js';
 
-/** The counts as they are charged, with what makers tell of them besides, summed over the rounds of a message. */
+/** The charged counts with the makers' details, summed over the rounds of a message. */
 export class MessageUsage {
   private created = 0;
   private read = 0;
   private thought = 0;
   private hasThought = false;
-  /** What a maker tells besides, of the last round. */
+  /** Further fields of the maker, from the last round. */
   private others: Fields = {};
 
-  /** @param reported in the words of the dialect or of chat */
+  /** @param reported with the names of the dialect or of chat */
   add(reported: unknown): void {
     if (!isFields(reported)) return;
-    const { cacheWrite, cachedInput, reasoning } = tokenPartsIn(reported);
+    const { cacheWrite, cachedInput, reasoning } = findTokenParts(reported);
     this.created += cacheWrite ?? 0;
     this.read += cachedInput ?? 0;
     if (reasoning !== null) this.hasThought = true;
@@ -23,7 +23,7 @@ export class MessageUsage {
     if ('output_tokens' in reported && !('completion_tokens' in reported)) this.others = reported;
   }
 
-  /** @param searches that were made for the message here */
+  /** @param searches that Penstock ran for the message */
   of({ prompt, completion }: Tokens, searches = 0): Usage {
     const known = this.created + this.read;
     const own = fieldsIn(this.others['server_tool_use']);
@@ -51,7 +51,7 @@ const fieldsIn = (value: unknown): Fields => (isFields(value) ? value : {});
 
 const COUNTS = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'];
 
-/** Two reports of one answer in the dialect: counts grow, so that a later one holds, and one of nothing tells nothing. */
+/** Merges two usage reports of one answer in the dialect. Counts only grow, so the later report wins, unless it is empty. */
 export function laterReport(before: Fields | null, next: unknown): Fields | null {
   if (!isFields(next)) return before;
   const told = Object.fromEntries(Object.entries(next).filter(([, value]) => value != null));

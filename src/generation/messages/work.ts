@@ -5,13 +5,14 @@ import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 import { tokenRate } from '../chat/usage.js';
 import type { Tokens } from '../chat/usage.js';
+import { fieldsBut } from '../dialects/checks.js';
 import type { Fields } from '../dialects/checks.js';
 import type { Searched } from '../dialects/searches.js';
 import { Turn } from '../dialects/turn.js';
 import type { NativeForm, NativeTarget } from '../dialects/turn.js';
 import { DialectWork } from '../dialects/work.js';
 import { inputOf } from './calls.js';
-import type { AskedCall } from '../dialects/calls.js';
+import type { RequestedToolCall } from '../dialects/calls.js';
 import { fillMedia, OWN_SEARCH, OWN_SEARCH_ID } from './input.js';
 import type { Translated } from './input.js';
 import type { MessageParts } from './messages.types.js';
@@ -19,7 +20,7 @@ import type { MessageRequest } from './request.js';
 import type { MessageTools } from './tools.js';
 import { MessageUsage } from './usage.js';
 
-/** A request that may go to an upstream. */
+/** A request that passed all checks. */
 export interface Prepared {
   request: MessageRequest;
   model: Model;
@@ -27,7 +28,7 @@ export interface Prepared {
   translated: Translated;
 }
 
-/** What a body of the dialect has that is never its upstream's. */
+/** Fields of the body that are never sent upstream unchanged. */
 const OURS = new Set(
   'model messages tools tool_choice max_tokens stream betas thread mcp_servers container user_profile_id workspace_id'.split(
     ' ',
@@ -36,28 +37,28 @@ const OURS = new Set(
 
 const VERSION = '2023-06-01';
 
-/** What a further round is given of the one before it. */
+/** The messages that a round passes to the next one. */
 export interface Added {
-  /** For a chat. */
+  /** In the form of chat. */
   chat: Fields;
   /** Blocks for an upstream of the dialect. */
   native: Fields[];
 }
 
-/** The message as it goes out, with what Penstock adds. */
+/** The message for the caller, with Penstock's additions. */
 export type OwnMessage = Message & { model_tier?: string };
 type DeltaUsage = RawMessageDeltaEvent['usage'] & { credits_used?: number };
 
-/** What a message is kept as for a retry with its Idempotency-Key. */
+/** The kind of a stored message, for a retry with its Idempotency-Key. */
 export const keptAs = (body: Fields): unknown => ['message', body];
 
-/** One message at work. */
+/** A message in progress. */
 export class MessageWork extends DialectWork<MessageParts, Prepared> {
   readonly id = newId('msg');
   readonly usage = new MessageUsage();
   /** All of its blocks, in order. */
   readonly content: Fields[] = [];
-  /** Messages that further rounds got beside the request's. */
+  /** Messages that were added for further rounds. */
   private readonly more: Fields[] = [];
 
   /** @throws ApiError in the order of decisions 1 */
@@ -67,7 +68,7 @@ export class MessageWork extends DialectWork<MessageParts, Prepared> {
     const native: NativeForm = {
       dialect: 'messages',
       body: (target) => (work === null ? null : work.nativeBody(target)),
-      brings: (type) => /^(?:content_block_|message_delta|message_stop)/.test(type),
+      isContentEvent: (type) => /^(?:content_block_|message_delta|message_stop)/.test(type),
     };
     const { chat, texts } = chatOf(prepared);
     const turn = await Turn.admit(parts.engine, call, {
@@ -99,7 +100,7 @@ export class MessageWork extends DialectWork<MessageParts, Prepared> {
     this.usage.add(reported);
   }
 
-  /** The message before anything of it came. @param given what an upstream of the dialect says of it */
+  /** The message at its beginning. @param given the upstream's own fields, if it has the dialect */
   begun(model: Model, given: Fields): OwnMessage {
     const tokens = { prompt: this.turn.chat.promptTokens, completion: 0, total: 0 };
     return {
@@ -130,7 +131,7 @@ export class MessageWork extends DialectWork<MessageParts, Prepared> {
     };
   }
 
-  /** What all rounds cost, as the message tells it. */
+  /** The usage of all rounds in the form of the message. */
   usageOf(tokens: Tokens): DeltaUsage {
     const { metering } = this.parts.engine.options;
     const { credits = 0 } = metering.tokenAmounts(tokens.total, tokenRate(this.turn.chat.model));
@@ -150,9 +151,9 @@ export class MessageWork extends DialectWork<MessageParts, Prepared> {
     };
   }
 
-  /** Runs the searches of a round; each is two blocks of the answer. @param told of each block */
+  /** Runs the searches of a round; each is two blocks of the answer. @param told called with each block */
   async runSearches(
-    calls: readonly AskedCall[],
+    calls: readonly RequestedToolCall[],
     told: (block: Fields, index: number) => void,
   ): Promise<Fields[]> {
     const results: Fields[] = [];
@@ -175,7 +176,7 @@ export class MessageWork extends DialectWork<MessageParts, Prepared> {
     return results;
   }
 
-  /** Goes on after a round with what it asked for. @throws ApiError; the call is settled then */
+  /** Starts the next round with the results of a round's calls. @throws ApiError; the call is settled then */
   async nextRound(cost: Tokens, { chat, native }: Added, results: readonly Fields[]): Promise<void> {
     this.rounds++;
     this.more.push({ role: 'assistant', content: native }, { role: 'user', content: results });
@@ -185,14 +186,14 @@ export class MessageWork extends DialectWork<MessageParts, Prepared> {
       content: result['content'],
     }));
     const messages = [chat, ...answers];
-    // A choice that forced a call has been followed.
+    // The model has made the forced call, so the choice no longer applies.
     const fields = this.prepared.tools.chatChoice === undefined ? {} : { tool_choice: 'auto' };
     await this.turn.extend(cost, { messages, texts: messages.map((one) => JSON.stringify(one)), fields });
   }
 
   private nativeBody({ model, provider, maxTokens }: NativeTarget) {
     const { request, tools, translated } = this.prepared;
-    const passed = Object.fromEntries(Object.entries(request.body).filter(([name]) => !OURS.has(name)));
+    const passed = fieldsBut(request.body, OURS);
     const { fields } = tools.native(provider);
     if (this.more.length > 0 && fields['tool_choice'] !== undefined)
       fields['tool_choice'] = {
@@ -216,7 +217,7 @@ export class MessageWork extends DialectWork<MessageParts, Prepared> {
   }
 }
 
-/** The request as a chat, and the texts that it has no place for. */
+/** The request in the form of chat, and the texts that a chat cannot express. */
 export function chatOf({ request, tools, translated }: Omit<Prepared, 'model'>): {
   chat: Fields;
   texts: readonly string[];

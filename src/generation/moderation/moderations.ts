@@ -15,7 +15,7 @@ interface ModerationOptions {
 
 const MAX_INPUTS = 2048;
 
-/** That of the default chat model where it moderates, else the first that does. */
+/** The provider of the default chat model if it moderates, else the first provider that does. */
 function moderatorOf({ models, providers }: ModerationOptions): Required<Pick<Provider, 'moderate'>> | null {
   const usual = models.list({ type: 'chat', available: true }).find((model) => model.default);
   const preferred = providers.find(usual?.upstream?.providerId ?? '');
@@ -39,14 +39,14 @@ function checkInput(input: unknown): void {
   if (wrong !== -1) throw invalid(`input[${wrong}] must be a string or a part with a type`, 'input');
 }
 
-/** The upstream's own name of the model that is asked for; absent: its default. @throws ApiError invalid_request */
+/** The upstream's own name of the requested model; absent: the upstream's default. @throws ApiError invalid_request */
 function modelOf(model: unknown): { model?: string } {
   if (model == null) return {};
   if (typeof model !== 'string') throw invalid('model must be a string', 'model');
   return { model: model.slice(model.lastIndexOf('/') + 1) };
 }
 
-/** Moderations (beyond 11.12): free, answered by an upstream alone. */
+/** Moderations (beyond 11.12): free of charge, and answered by an upstream only. */
 export function createModerationService(options: ModerationOptions): ModerationService {
   return {
     async create(call: CallContext, body) {

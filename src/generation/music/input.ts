@@ -8,7 +8,7 @@ const MODES = ['text_to_music', 'audio_to_audio'] as const;
 const FORMATS = ['mp3', 'wav'] as const;
 const MAX_PROMPT = 32_000;
 const DEFAULT_SECONDS = 30;
-/** The longest that any model makes (contract 4.5). */
+/** The longest duration of any model, in seconds (contract 4.5). */
 const LONGEST_SECONDS = 60;
 const NOTHING: MusicCapabilities = {
   textToMusic: true,

@@ -3,7 +3,7 @@ import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
-import { easeProgress } from '../pipeline/progress.js';
+import { smoothProgress } from '../pipeline/progress.js';
 import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../pipeline/input-audio.js';
 import { checkMusicInput, parseMusicInput } from './input.js';
 import type { MusicInput } from './input.js';
@@ -69,7 +69,7 @@ interface Work {
 async function run(options: MusicKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
   const { progress } = context;
   const { input, model } = work;
-  const easing = easeProgress((percent) => progress((percent * PLAYING_SHARE) / 100));
+  const easing = smoothProgress((percent) => progress((percent * PLAYING_SHARE) / 100));
   try {
     const { value: made, model: player } = await play(options, context, { ...work, report: easing.report });
     const stored = { made, format: input.output_format, share: PLAYING_SHARE + 4 };

@@ -79,7 +79,7 @@ export async function completedAnswer(
   return {
     job,
     created: createdSeconds(job),
-    // The model that answered; tier and multiplier stay those of the model that was asked for.
+    // The model that answered; tier and multiplier stay those of the requested model.
     model: typeof model === 'string' ? model : job.model,
     modelTier: job.modelTier,
     data: files.sign(job.orgId, kind.present === undefined ? data : await kind.present(job, data)),

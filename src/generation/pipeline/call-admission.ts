@@ -1,5 +1,5 @@
 import type { CallContext } from '../../metering/call-context.js';
-import { rateOf, tighter } from '../../metering/index.js';
+import { rateOf, stricterRate } from '../../metering/index.js';
 import type {
   Attribution,
   Metering,
@@ -26,7 +26,7 @@ export async function admitCall(
   }: {
     endpoint?: LimitedEndpoint;
     operation?: OperationRequest;
-    /** Whom the operation is counted for. */
+    /** The key, user and metadata that the operation is attributed to. */
     attribution?: Attribution;
     slots?: CallSlots;
   },
@@ -34,7 +34,7 @@ export async function admitCall(
   const { principal, requestId, client, keyWindowOpen: keyWindow } = call;
   const looked = (rate: RateState | null): void => {
     slots?.note({ principal, keyWindow, endpoint }, { before: call.rate, rate });
-    call.rate = tighter(call.rate, rate);
+    call.rate = stricterRate(call.rate, rate);
   };
   // Set before the await, so that another field of the same operation does not take the slot again.
   call.keyWindowOpen = false;

@@ -10,6 +10,7 @@ import { UpstreamError } from '../../providers/index.js';
 import type { Provider, ProviderRegistry } from '../../providers/index.js';
 import { answerOfFault, endingOf } from '../chat/settlement.js';
 import { admitCall } from './call-admission.js';
+import { isCallable } from './checks.js';
 import { costBound } from './cost-bound.js';
 import type { MostUsed } from './cost-bound.js';
 import { createUpstreams } from './upstreams.js';
@@ -29,20 +30,20 @@ export interface MadeAnswer extends Record<string, unknown> {
 interface Made {
   answer: MadeAnswer;
   amounts: Amounts;
-  /** What the upstream charges for. */
+  /** The usage that the upstream charges for. */
   used: Omit<Attempted, 'model'>;
 }
 
-/** A way to call that is no job and answers in one piece. */
+/** A kind of call that is not a job and gives one whole answer. */
 export interface DirectCall<Checked extends { model: Model }, Value> {
-  /** What its answers are kept as for a retry with the call's Idempotency-Key, and the log calls it. */
+  /** The kind of its stored answers, for a retry with the call's Idempotency-Key; also its name in the log. */
   name: 'embeddings' | 'rerank';
   kind: OperationRequest['kind'];
   /** @throws ApiError */
   check(call: CallContext, body: Record<string, unknown>): Checked | Promise<Checked>;
-  /** What is reserved. */
+  /** The price to reserve. */
   price(checked: Checked): OperationRequest['price'];
-  /** What it may use of its model. */
+  /** The maximum that it may use of its model. */
   mostUsed(checked: Checked): MostUsed;
   /** One attempt. @throws UpstreamError */
   ask(provider: Provider, target: Model, work: { checked: Checked; signal: AbortSignal }): Promise<Value>;
@@ -55,7 +56,7 @@ const priced = (made: MadeAnswer, { charged }: Settlement): Record<string, unkno
   usage: { ...made.usage, credits_used: (charged.credits ?? 0) / 100 },
 });
 
-/** Slots and price in one statement; a fault of the checks is told once the slot was taken (429 comes before 403 and 400). */
+/** Takes slots and reserves the price in one statement. An error of the checks is thrown after the slot was taken, because 429 comes before 403 and 400. */
 async function admit<C extends { model: Model }, V>(
   { metering, models }: DirectCallOptions,
   { check, price, mostUsed, kind }: DirectCall<C, V>,
@@ -76,7 +77,7 @@ async function admit<C extends { model: Model }, V>(
     kind,
     price: price(checked),
     model: checked.model.id,
-    costBound: () => costBound(models, checked.model, mostUsed(checked)),
+    costBound: () => costBound({ models, caller: call.principal }, checked.model, mostUsed(checked)),
   };
   await admitCall(metering, call, {
     operation,
@@ -84,22 +85,23 @@ async function admit<C extends { model: Model }, V>(
   });
   const tally = new OperationTally();
   tally.pricedOnly = () => isBoundInUsd({ principal: call.principal, operation, attribution });
+  tally.mayUseFallback = (model) => isCallable(call.principal, model);
   return { checked, operationId, tally };
 }
 
 /** The answer for which an earlier request with the call's Idempotency-Key was charged before its process died. */
 async function chargedBefore(
   metering: Metering,
-  { madeAnswers }: CallContext,
+  { unchargedAnswers }: CallContext,
   keptAs: unknown,
 ): Promise<Record<string, unknown> | null> {
-  const earlier = await madeAnswers?.take(keptAs);
+  const earlier = await unchargedAnswers?.take(keptAs);
   if (!earlier) return null;
   const settlement = await metering.settledBefore(earlier.operationId);
   return settlement && priced(earlier.value as MadeAnswer, settlement);
 }
 
-/** Checks, reserves, asks, keeps for a retry, then charges. @returns what answers a call; it throws ApiError */
+/** Returns the function that answers a call: it checks, reserves, calls the upstream, stores the answer for a retry, then charges. It throws ApiError. */
 export function createDirectCall<C extends { model: Model }, V>(
   options: DirectCallOptions,
   direct: DirectCall<C, V>,
@@ -124,7 +126,7 @@ export function createDirectCall<C extends { model: Model }, V>(
       });
     const { answer, amounts, used } = await direct.made(value, { checked, answered });
     tally.answers({ model: answered, ...used });
-    await call.madeAnswers?.keep(keptAs, { operationId, value: answer }).catch(async (lost: unknown) => {
+    await call.unchargedAnswers?.keep(keptAs, { operationId, value: answer }).catch(async (lost: unknown) => {
       await metering.release(operationId, tally.outcome(endingOf(lost)));
       throw lost;
     });

@@ -34,23 +34,23 @@ export function engineOf<Kind extends Tool>(
 interface EngineCall<Kind extends Tool, T> {
   kind: Kind;
   /** The job's attempt. */
-  job: Pick<JobContext, 'signal' | 'orders' | 'tally'>;
+  job: Pick<JobContext, 'signal' | 'orders' | 'tally' | 'parts'>;
   /** Checks whether a fallback supports the request: throws the error that a direct request to that model would get. */
   check(target: Model, engine: Engine<Kind>): void;
-  /** @param target the model of the engine: the one that was asked for, or a fallback */
+  /** @param target the model of the engine: the requested one, or a fallback */
   ask(engine: Engine<Kind>, orders: OrderLog, target: Model): PromiseLike<T>;
-  /** What the upstream charges for. */
+  /** The usage that the upstream charges for. */
   used(value: T): Used;
 }
 
 /**
- * Asks the model's engine, then its fallbacks'. A fallback that does not support the request is skipped.
+ * Calls the model's engine, then its fallbacks'. A fallback that does not support the request is skipped.
  * @throws ApiError invalid_request if the upstream rejected the request, UpstreamError for any other error
  */
 export async function callEngine<Kind extends Tool, T>(
   upstreams: Upstreams,
   model: Model,
-  { kind, job: { signal, orders, tally }, check, ask, used }: EngineCall<Kind, T>,
+  { kind, job: { signal, orders, tally, parts }, check, ask, used }: EngineCall<Kind, T>,
 ): Promise<Answered<T>> {
   let order: string | null = null;
   const answered = await callUpstream(upstreams, model, {
@@ -60,19 +60,24 @@ export async function callEngine<Kind extends Tool, T>(
       const engine = engineAt(provider, kind, target);
       if (engine === undefined) throw unable(`The provider has no models for ${kind}`);
       const log = orderLogOf(orders, engineName(provider, target));
-      const asked = async () => {
-        const made = await ask(engine, log, target);
+      const requested = async () => {
+        const made = await ask(engine, log, target).then(null, (error: unknown) => {
+          throw parts?.begun === true && !signal.aborted ? brokenOff(error) : error;
+        });
         order = log.earlier();
         return made;
       };
-      if (target.id === model.id) return await asked();
-      assertSuited(target, () => check(target, engine));
-      return await askReader(target, asked);
+      if (target.id === model.id) return await requested();
+      requireSupported(target, () => check(target, engine));
+      return await askReader(target, requested);
     },
   });
   tally.answers({ model: answered.model, upstreamId: order, ...used(answered.value) });
   return answered;
 }
+
+/** A part that was already shown cannot be replaced, so there is no other attempt and no fallback. */
+const brokenOff = (cause: unknown): Error => new Error('An upstream broke off', { cause });
 
 /** A fallback that needs decoded input is skipped if the file cannot be decoded here, since the requested model accepts the file. */
 async function askReader<T>(target: Model, ask: () => PromiseLike<T>): Promise<T> {
@@ -90,7 +95,7 @@ const passedOver = (target: Model, { message }: Error): UpstreamError =>
   unable(`The fallback ${target.id} is passed over: ${message}`);
 
 /** @throws UpstreamError if the check refuses */
-export function assertSuited(target: Model, check: () => void): void {
+export function requireSupported(target: Model, check: () => void): void {
   try {
     check();
   } catch (error) {

@@ -1,6 +1,7 @@
 import { storageLimitOf } from '../../access/index.js';
 import { UnreadableAudioError, withTrueSizes } from '../../audio/index.js';
 import type { Audio, AudioFacts } from '../../audio/index.js';
+import { freeBytes } from '../../collections/free-bytes.js';
 import { fileTooLarge, invalid } from '../../contract/errors.js';
 import { fileReference } from '../../files/index.js';
 import type { FileService, InputFetcher } from '../../files/files.types.js';
@@ -57,15 +58,33 @@ async function readAudio(
   call: CallContext,
   wanted: Omit<Wanted, 'jobId'>,
 ): Promise<{ bytes: Buffer; facts: AudioFacts }> {
-  const { field, reader, contentTypes, maxSeconds } = wanted;
   const bytes = asBuffer(withTrueSizes(await bytesOf(options, call, wanted)));
+  try {
+    return { bytes, facts: await acceptedFacts(options, bytes, { ...wanted, signal: call.signal }) };
+  } catch (error) {
+    forget(wanted, bytes);
+    throw error;
+  }
+}
+
+/** An upload's bytes are its request's. */
+function forget({ value }: Pick<Wanted, 'value'>, bytes: Buffer): void {
+  if (typeof value === 'string') freeBytes(bytes);
+}
+
+async function acceptedFacts(
+  options: Pick<InputAudioOptions, 'audio'>,
+  bytes: Buffer,
+  wanted: Omit<Wanted, 'jobId' | 'value'> & { signal: AbortSignal },
+): Promise<AudioFacts> {
+  const { field, reader, contentTypes, maxSeconds, signal } = wanted;
   const names = [...contentTypes.values()].join(', ');
-  const facts = await probed(options, bytes, { field, names, signal: call.signal });
+  const facts = await probed(options, bytes, { field, names, signal });
   if (!contentTypes.has(facts.contentType)) throw invalid(`${field} must be audio: ${names}`, field);
   if (facts.durationSeconds > maxSeconds)
     throw invalid(`${field} exceeds the maximum duration of ${maxSeconds} seconds`, field);
   if (reader !== undefined && !facts.readable) throw invalid(`Model ${reader} cannot read this audio`, field);
-  return { bytes, facts };
+  return facts;
 }
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -83,13 +102,15 @@ async function bytesOf(
   return asBuffer(value);
 }
 
-/** What a caller's audio is, without storing it. */
+/** Inspects a caller's audio without storing it. */
 export async function measureInputAudio(
   options: InputAudioOptions,
   call: CallContext,
   wanted: Omit<Wanted, 'jobId'>,
 ): Promise<AudioFacts> {
-  return (await readAudio(options, call, wanted)).facts;
+  const { bytes, facts } = await readAudio(options, call, wanted);
+  forget(wanted, bytes);
+  return facts;
 }
 
 /** Fetches a caller's audio and stores it for the job. */

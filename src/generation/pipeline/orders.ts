@@ -9,7 +9,7 @@ export function engineName(provider: Provider, target: Model, part = 0): string 
   return `${provider.id} ${target.upstream?.modelId ?? target.name}${part === 0 ? '' : ` #${part}`}`;
 }
 
-/** A job's orders as one engine sees them. */
+/** The orders of one engine in a job. */
 export function orderLogOf(orders: JobOrders, engine: string): OrderLog {
   const named = createHash('sha256').update(`${orders.jobId}\n${engine}`).digest('hex');
   return {
@@ -18,7 +18,7 @@ export function orderLogOf(orders: JobOrders, engine: string): OrderLog {
     held: () => orders.held(),
     placed: (reference) => orders.note(engine, reference),
     withdrawn: (reference) => orders.withdrawn(engine, reference),
-    goesOn: () => orders.handedOver(),
+    isHandedOver: () => orders.isHandedOver(),
   };
 }
 

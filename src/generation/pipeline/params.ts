@@ -87,7 +87,7 @@ const MAX_MODEL_INPUT = 10_000;
 export type ModelInputs = Record<string, string | number | boolean>;
 
 /**
- * Reads `model_inputs`; undefined where there are none.
+ * Reads `model_inputs`; undefined if there are none.
  * @throws ApiError `Unknown model input: <name>`, or for a value of another form
  */
 export function readModelInputs(params: Params, known: readonly string[]): ModelInputs | undefined {

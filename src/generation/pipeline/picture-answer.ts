@@ -4,7 +4,7 @@ import type { FileService } from '../../files/files.types.js';
 import type { Job } from '../../jobs/jobs.types.js';
 import type { Params } from './params.js';
 
-/** What a caller at /v1 may say of the pictures that it gets (beyond 11.10). */
+/** Parameters of a caller at /v1 for the form of its pictures (beyond 11.10). */
 export const PICTURE_NAMES = [
   'response_format',
   'output_format',
@@ -21,20 +21,20 @@ const BEST = 100;
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** The same, checked; also part of the job's inputParams. */
-export interface PictureWishes {
-  /** `both`: nobody said which. */
+/** The checked parameters; also part of the job's inputParams. */
+export interface PictureParams {
+  /** `both` if the caller did not choose. */
   response_format?: (typeof RESPONSE_FORMATS)[number] | 'both';
   output_format?: OutputFormat;
-  /** 0 to 100; PNG loses nothing. */
+  /** 0 to 100. PNG is lossless and ignores it. */
   output_compression?: number;
-  /** Absent: the model's own. */
+  /** Absent: the model's default. */
   quality?: Exclude<(typeof QUALITIES)[number], 'auto'>;
   background?: 'transparent';
 }
 
-/** Nothing where the dialect is not /v1's. @throws ApiError invalid_request with the field in `param` */
-export function readPictureWishes(params: Params, dialect: Dialect | undefined): PictureWishes {
+/** Returns no parameters outside the dialect of /v1. @throws ApiError invalid_request with the field in `param` */
+export function readPictureParams(params: Params, dialect: Dialect | undefined): PictureParams {
   if (dialect !== 'media') return {};
   const responseFormat = params.choice('response_format', [...RESPONSE_FORMATS, ''], '') || 'both';
   const format = params.choice('output_format', [...OUTPUT_FORMATS, ''], '');
@@ -52,9 +52,9 @@ export function readPictureWishes(params: Params, dialect: Dialect | undefined):
   };
 }
 
-/** How a picture of another format than the kind's own is written; null: as it is. */
+/** The encoder for the requested format; null if the picture stays unchanged. */
 export function formatOf(
-  { output_format: format, output_compression: compression = BEST }: PictureWishes,
+  { output_format: format, output_compression: compression = BEST }: PictureParams,
   usual: OutputFormat,
 ): { format: OutputFormat; quality: number } | null {
   const isSame = format === undefined || (format === usual && (format === 'png' || compression === BEST));
@@ -65,7 +65,7 @@ interface Shown extends Record<string, unknown> {
   url: { $file: string };
 }
 
-/** The bytes as base64 in the place of the URL, or beside it, as the job's request has it. */
+/** Adds the bytes as base64 instead of the URL or beside it, as the job's request chose. */
 export async function withBytes(files: FileService, job: Job, data: unknown): Promise<unknown> {
   const { response_format: wanted } = job.inputParams;
   if (wanted !== 'b64_json' && wanted !== 'both') return data;

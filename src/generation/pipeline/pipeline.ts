@@ -1,4 +1,4 @@
-import { takeBound } from '../../idempotency/index.js';
+import { takeBoundId } from '../../idempotency/index.js';
 import type { Logger } from 'pino';
 import type { FileService } from '../../files/files.types.js';
 import type { Storage } from '../../files/index.js';
@@ -36,7 +36,7 @@ export function createGenerationService(options: GenerationOptions): GenerationS
   };
   const start = createStarter(options);
 
-  /** The job is charged. If its files are temporarily unavailable, the caller retries and gets the same job. */
+  /** The job is already charged. If its files are temporarily unavailable, the caller retries and gets the same job. */
   const resultOfCompleted = async (job: Job): Promise<GenerationAnswer> => {
     try {
       return await completedAnswer(kindOf(job.tool), job, files);
@@ -57,11 +57,12 @@ export function createGenerationService(options: GenerationOptions): GenerationS
   return {
     // oxlint-disable-next-line max-params -- the interface's four
     async generate(tool, call, body, { async }) {
-      const resumed = takeBound(call, 'job');
+      const resumed = takeBoundId(call, 'job');
       const job =
         resumed === null
           ? await start(kindOf(tool), call, body)
           : await jobs.get(call.principal.orgId, resumed);
+      if (job.live !== null) call.live?.opened(job.id, jobs.parts(job));
       return async ? acceptedAnswer(job) : await resultOf(call, job);
     },
     async estimate(tool, call, body) {

@@ -7,7 +7,7 @@ const TICK_MS = 500;
  * The progress of work that may not report any: a reported value is used; without reports it advances slowly, never to the end. Always stop it at
  * the end.
  */
-export function easeProgress(show: (percent: number) => void): {
+export function smoothProgress(show: (percent: number) => void): {
   report(percent: number): void;
   stop(): void;
 } {

@@ -3,9 +3,10 @@ import type { Audio, AudioFormat } from '../../audio/index.js';
 import { fileReference } from '../../files/index.js';
 import type { FileService } from '../../files/files.types.js';
 import type { JobContext } from '../../jobs/jobs.types.js';
-import { asUpstreamMade } from './upstreams.js';
+import { decodeUpstreamMedia } from './upstreams.js';
 
-const CONTENT_TYPES: Record<AudioFormat, string> = {
+/** The content type of each format. */
+export const SOUND_TYPES: Record<AudioFormat, string> = {
   mp3: 'audio/mpeg',
   wav: 'audio/wav',
   opus: 'audio/ogg',
@@ -29,7 +30,7 @@ export interface SoundInFormat {
 export interface StoredSound {
   fileId: string;
   reference: { $file: string };
-  /** To the millisecond. */
+  /** In seconds, rounded to milliseconds. */
   seconds: number;
 }
 
@@ -42,10 +43,10 @@ export async function inFormat(
   { bytes: given, durationSeconds }: SoundMade,
   { format, signal }: { format: AudioFormat; signal: AbortSignal },
 ): Promise<SoundInFormat> {
-  return await asUpstreamMade('audio', async () => {
+  return await decodeUpstreamMedia('audio', async () => {
     const bytes = withTrueSizes(given);
     const facts = await audio.probe(bytes, { signal });
-    if (facts.contentType === CONTENT_TYPES[format])
+    if (facts.contentType === SOUND_TYPES[format])
       return { bytes, durationSeconds: durationSeconds ?? facts.durationSeconds };
     return await audio.convert(bytes, format, { signal });
   });
@@ -64,7 +65,7 @@ export async function storeSound(
   const file = await files.save({
     orgId: job.orgId,
     bytes,
-    contentType: CONTENT_TYPES[format],
+    contentType: SOUND_TYPES[format],
     ...(format === 'opus' ? { extension: 'opus' } : {}),
     durationSeconds: seconds,
     jobId: job.id,

@@ -6,7 +6,7 @@ import { newId } from '../../contract/ids.js';
 import { endpointOf } from '../../contract/words.js';
 import type { LimitedEndpoint } from '../../contract/words.js';
 import type { Job } from '../../jobs/jobs.types.js';
-import { attributionOf } from '../../metering/index.js';
+import { attributionOf, countedFor } from '../../metering/index.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Attribution, OperationRequest } from '../../metering/metering.types.js';
 import type { Model } from '../../models/models.types.js';
@@ -15,7 +15,7 @@ import type { GenerationKind } from '../generation.types.js';
 import type { GenerationOptions } from './pipeline.js';
 import { costBound } from './cost-bound.js';
 import { checkRequest } from './checks.js';
-import type { Checked } from './checks.js';
+import type { Checked, ModelCaller } from './checks.js';
 
 type StartOptions = Pick<GenerationOptions, 'models' | 'metering' | 'jobs' | 'files' | 'storage' | 'logger'>;
 type AnyKind = GenerationKind<unknown>;
@@ -77,7 +77,7 @@ export function createStarter(
 type CheckedStart = (Extract<Checked<unknown>, { ok: true }> & { attribution: Attribution }) | Refused;
 type Refused = Extract<Checked<unknown>, { ok: false }>;
 
-/** The request and whom it is counted for. */
+/** The request, and the key, user and metadata that it is attributed to. */
 function checkStart(
   kind: AnyKind,
   call: CallContext,
@@ -123,6 +123,7 @@ function failed({ job: { failureMessage } }: AnyKind, error: unknown): never {
 
 function operationOf(
   { models }: Pick<StartOptions, 'models'>,
+  caller: ModelCaller,
   { kind, model, input, jobId, operationId }: Draft,
 ): OperationRequest {
   const { exhaustedMessage } = kind.job;
@@ -132,7 +133,7 @@ function operationOf(
     price: kind.price(input, model),
     model: model.id,
     jobId,
-    costBound: () => costBound(models, model, { units: kind.units(input) }),
+    costBound: () => costBound({ models, caller }, model, { units: kind.units(input) }),
     ...(exhaustedMessage === null ? {} : { exhaustedMessage }),
   };
 }
@@ -173,7 +174,7 @@ async function reserve(
     await admitCall(options.metering, call, {
       ...windows,
       slots,
-      operation: operationOf(options, draft),
+      operation: operationOf(options, call.principal, draft),
       attribution: draft.attribution,
     });
   } catch (error) {
@@ -197,8 +198,14 @@ async function createJob(options: StartOptions, call: CallContext, draft: Draft)
       operationId: draft.operationId,
       requestId: call.requestId,
       client: call.client,
+      countedFor: countedFor({
+        ...call,
+        operation: operationOf(options, call.principal, draft),
+        attribution: draft.attribution,
+      }),
       fileIds: draft.fileIds,
       ...(call.idempotencyKey === null ? {} : { idempotencyKey: call.idempotencyKey }),
+      ...(call.live === undefined ? {} : { live: call.live.liveOptions }),
     });
   } catch (error) {
     await undo(options, call, { draft, error });

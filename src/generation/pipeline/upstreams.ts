@@ -25,14 +25,18 @@ export interface Upstreams {
    * Tries the model's provider, with repetitions, then its fallbacks (decisions 6, "Upstreams"). Fallbacks that refuse the request are skipped.
    * @throws UpstreamError the last failure
    */
-  ask<T>(model: Model, asking: Asking, attempt: Attempt<T>): Promise<Answered<T>>;
-  /** Tries these models, each with its provider's repetitions; those that refuse the request are skipped. @throws UpstreamError the last failure */
-  goOn<T>(models: readonly Model[], asking: Asking, attempt: Attempt<T>): Promise<Answered<T>>;
+  ask<T>(model: Model, asking: UpstreamCallOptions, attempt: Attempt<T>): Promise<Answered<T>>;
+  /** Tries these models, each with its provider's repetitions. Models that do not support the request are skipped. @throws UpstreamError the last failure */
+  tryModels<T>(
+    models: readonly Model[],
+    asking: UpstreamCallOptions,
+    attempt: Attempt<T>,
+  ): Promise<Answered<T>>;
 }
 
-export interface Asking {
+export interface UpstreamCallOptions {
   signal: LightAbortSignal;
-  /** Gathers what failed attempts cost. */
+  /** Collects the cost of failed attempts. */
   tally: OperationTally;
 }
 
@@ -42,7 +46,8 @@ interface UpstreamsOptions {
   logger: Logger;
 }
 
-async function backOff(ms: number, signal: LightAbortSignal): Promise<void> {
+/** Waits before another attempt. @throws UpstreamError aborted */
+export async function backOff(ms: number, signal: LightAbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal: abortSignalOf(signal) });
   } catch {
@@ -51,7 +56,7 @@ async function backOff(ms: number, signal: LightAbortSignal): Promise<void> {
 }
 
 /** Whether another attempt or upstream may succeed: not for the caller's own fault, and not when nobody waits any more. */
-function mayGoOn(error: unknown): error is UpstreamError {
+function isRetryable(error: unknown): error is UpstreamError {
   return error instanceof UpstreamError && error.fault === 'failed';
 }
 
@@ -62,7 +67,11 @@ function isRefusedElsewhere(error: unknown, { isFallback }: { isFallback: boolea
 
 const isPriced = ({ cost }: Model): boolean => versionAt(cost, Date.now()) !== null;
 
-/** An attempt that failed, of so many before it at the same provider. */
+/** Whether the caller may use a fallback, and a budget can count it. */
+const mayStandIn = async (target: Model, tally: OperationTally): Promise<boolean> =>
+  (await tally.mayUseFallback(target)) && (isPriced(target) || !(await tally.pricedOnly()));
+
+/** A failed attempt. `tries` counts the attempts before it at the same provider. */
 interface Tried {
   target: Model;
   provider: Provider;
@@ -74,9 +83,9 @@ const unknownProvider = (): UpstreamError =>
   new UpstreamError('No provider for this model', { status: null, retryable: false });
 
 export function createUpstreams({ models, providers, logger }: UpstreamsOptions): Upstreams {
-  /** Waits before another attempt. @throws the error, where there is none */
+  /** Waits before another attempt. @throws the error if there is no other attempt */
   async function again(error: unknown, { target, provider, tries, signal }: Tried): Promise<void> {
-    if (!mayGoOn(error)) throw error;
+    if (!isRetryable(error)) throw error;
     const isWorthIt = error.options.retryable && tries < provider.retry.retries;
     logger.warn(
       {
@@ -93,14 +102,14 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
     await backOff(error.options.retryAfterMs ?? delay, signal);
   }
 
-  async function goOn<T>(
+  async function tryModels<T>(
     targets: readonly Model[],
-    { signal, tally, asked }: Asking & { asked?: Model },
+    { signal, tally, requested }: UpstreamCallOptions & { requested?: Model },
     attempt: Attempt<T>,
   ): Promise<Answered<T>> {
     let last: UpstreamError | null = null;
     for (const target of targets) {
-      if (target !== asked && !isPriced(target) && (await tally.pricedOnly())) continue;
+      if (target !== requested && !(await mayStandIn(target, tally))) continue;
       try {
         for (let tries = 0; ; tries++) {
           // Looked up each time, because a reload may have replaced the provider.
@@ -114,11 +123,11 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
           }
         }
       } catch (error) {
-        if (isRefusedElsewhere(error, { isFallback: target !== asked })) {
+        if (isRefusedElsewhere(error, { isFallback: target !== requested })) {
           logger.warn({ model: target.id, reason: (error as Error).message }, 'a fallback model was skipped');
           continue;
         }
-        if (!mayGoOn(error)) throw error;
+        if (!isRetryable(error)) throw error;
         last = error;
       }
     }
@@ -127,8 +136,8 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
 
   return {
     ask: (model, asking, attempt) =>
-      goOn([model, ...models.fallbacks(model.id)], { ...asking, asked: model }, attempt),
-    goOn,
+      tryModels([model, ...models.fallbacks(model.id)], { ...asking, requested: model }, attempt),
+    tryModels,
   };
 }
 
@@ -139,7 +148,7 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
 export async function callUpstream<T>(
   upstreams: Upstreams,
   model: Model,
-  { attempt, ...asking }: Asking & { attempt: Attempt<T> },
+  { attempt, ...asking }: UpstreamCallOptions & { attempt: Attempt<T> },
 ): Promise<Answered<T>> {
   try {
     return await upstreams.ask(model, asking, attempt);
@@ -150,7 +159,7 @@ export async function callUpstream<T>(
 }
 
 /** Decodes an upstream's result; an error is not the caller's fault. @throws UpstreamError if it cannot be decoded; then the fallbacks are tried */
-export async function asUpstreamMade<T>(what: 'image' | 'audio', read: () => Promise<T>): Promise<T> {
+export async function decodeUpstreamMedia<T>(what: 'image' | 'audio', read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { KindDescriptor } from '../kind.types.js';
 
-/** Rerank (beyond 11.12): asks for the scope of chat, as embeddings do. */
+/** Rerank (beyond 11.12): needs the scope of chat, like embeddings. */
 export const RERANK = {
   name: 'rerank',
   descriptions: { model: 'Orders texts by how well they answer a question.' },

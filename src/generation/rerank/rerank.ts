@@ -15,7 +15,7 @@ import type { RerankRequest } from './rerank-request.js';
 interface Checked {
   model: Model;
   request: RerankRequest;
-  /** Started hundreds of documents. */
+  /** The number of documents in hundreds, rounded up. */
   units: number;
 }
 
@@ -31,7 +31,7 @@ function check(
   return { model, request, units: Math.ceil(request.documents.length / DOCUMENTS_PER_UNIT) };
 }
 
-/** A ranking, and what its upstream told of its work. */
+/** A ranking, and the usage that its upstream reported. */
 type Ranked = Pick<RerankingModelV4Result, 'ranking' | 'response' | 'providerMetadata'>;
 
 async function rank(
@@ -43,14 +43,14 @@ async function rank(
   if (!model) throw new UpstreamError('No rerank at this provider', { status: null, retryable: false });
   const { query, documents, topN } = request;
   try {
-    const { ranking, ...told } = await model.doRerank({
+    const { ranking, ...reported } = await model.doRerank({
       query,
       documents: { type: 'text', values: documents },
       topN,
       abortSignal: signal,
     });
     const best = ranking.toSorted((a, b) => b.relevanceScore - a.relevanceScore).slice(0, topN);
-    return { ...told, ranking: best };
+    return { ...reported, ranking: best };
   } catch (error) {
     throw signal.aborted && !(error instanceof UpstreamError) ? abortedError() : error;
   }
@@ -72,15 +72,17 @@ function madeOf(
 /** Upstreams charge for searches, of a hundred documents each, or for tokens. */
 function usedBy({ response, providerMetadata }: Ranked, { units }: Checked) {
   const { searches, tokens } = providerMetadata?.['penstock'] ?? {};
-  const told = tokenCount(tokens);
+  const reported = tokenCount(tokens);
   return {
     units: { search: tokenCount(searches) ?? units },
-    ...(told === null ? {} : { tokens: tokenClasses({ prompt: told, completion: 0, total: told }, null) }),
+    ...(reported === null
+      ? {}
+      : { tokens: tokenClasses({ prompt: reported, completion: 0, total: reported }, null) }),
     upstreamId: response?.id,
   };
 }
 
-/** Rerank (beyond 11.12): not a job. */
+/** Rerank (beyond 11.12); it is not a job. */
 export function createRerankService(options: DirectCallOptions): RerankService {
   return {
     create: createDirectCall<Checked, Ranked>(options, {

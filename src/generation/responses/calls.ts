@@ -18,7 +18,7 @@ interface CallOptions {
   search: string | null;
 }
 
-/** The text that a custom tool gets, from the arguments that it has as a function. */
+/** The input text of a custom tool, from the arguments of the function that replaces the tool. */
 function inputOf(said: string): string {
   try {
     const parsed = JSON.parse(said) as unknown;
@@ -29,7 +29,7 @@ function inputOf(said: string): string {
   }
 }
 
-/** The tool calls of one round as items. */
+/** Writes the tool calls of one round as items. */
 export class ItemCalls extends OpenCalls<ItemCall> {
   constructor(private readonly options: CallOptions) {
     super(options.search, 'call');
@@ -59,7 +59,7 @@ export class ItemCalls extends OpenCalls<ItemCall> {
   }
 
   protected writeEnd(call: ItemCall, status: EndStatus): void {
-    // Clients parse what a function is called with.
+    // Clients parse the arguments of a function, so they must be JSON.
     if (call.arguments === '' && status === 'completed' && !call.isCustom) {
       call.arguments = '{}';
       this.writePieces(call, ['{}']);

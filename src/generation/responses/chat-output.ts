@@ -5,7 +5,7 @@ import type {
 } from 'openai/resources/responses/responses';
 import type { EndStatus } from '../dialects/calls.js';
 import { ChatOutput } from '../dialects/chat-output.js';
-import type { SaidKind, Sealing } from '../dialects/chat-output.js';
+import type { TextKind, Sealing } from '../dialects/chat-output.js';
 import type { Fields } from '../dialects/checks.js';
 import { ItemCalls } from './calls.js';
 import type { EventLog } from './events.js';
@@ -13,14 +13,14 @@ import { itemId } from './request.js';
 
 type Logprobs = NonNullable<ResponseOutputText['logprobs']>;
 
-/** The item that texts go to now. */
+/** The item that currently gets texts. */
 interface OpenText {
-  kind: SaidKind;
+  kind: TextKind;
   id: string;
   index: number;
   pieces: string[];
   logprobs: Logprobs;
-  /** Of texts: what each delta's JSON is up to its number, and from there to its text. */
+  /** For a text: the JSON of each delta before its number, and between its number and its text. Null for other kinds. */
   written: readonly [string, string] | null;
 }
 
@@ -29,10 +29,19 @@ export interface ItemOutputOptions extends Sealing {
   /** All items of the response, in order; items of this round are added. */
   items: Fields[];
   custom: ReadonlySet<string>;
-  /** The function that stands for web search. */
+  /** The function that replaces web search. */
   search: string | null;
-  /** Of its first message, where another process began it. */
+  /** The id of its first message if another process began it. */
   messageId?: string | undefined;
+  /** The open message if an upstream of the dialect began it. */
+  begun?: BegunMessage | null | undefined;
+}
+
+/** A message with one text, which has not ended. */
+export interface BegunMessage {
+  id: string;
+  index: number;
+  text: string;
 }
 
 /** Writes a chat's deltas as the items of a response. */
@@ -43,6 +52,8 @@ export class ItemOutput extends ChatOutput {
   constructor(private readonly options: ItemOutputOptions) {
     super(options, new ItemCalls(options));
     this.messageId = options.messageId;
+    const { begun } = options;
+    if (begun != null) this.open = { ...openText(begun), pieces: [begun.text] };
   }
 
   plain(literal: string): boolean {
@@ -65,7 +76,7 @@ export class ItemOutput extends ChatOutput {
     this.options.log.push({ type: 'response.output_item.done', output_index: index, item });
   }
 
-  protected text(kind: SaidKind, text: string, logprobs: unknown): void {
+  protected text(kind: TextKind, text: string, logprobs: unknown): void {
     if (this.open?.kind !== kind) {
       this.closeText('completed');
       this.calls.closeWhole();
@@ -120,9 +131,7 @@ export class ItemOutput extends ChatOutput {
       content_index: 0,
       part,
     });
-    const before = '{"type":"response.output_text.delta","sequence_number":';
-    const after = `,"item_id":${JSON.stringify(id)},"output_index":${index},"content_index":0,"delta":`;
-    return { kind, id, index, pieces: [], logprobs: [], written: [before, after] };
+    return { ...openText({ id, index }), kind };
   }
 
   protected closeText(status: EndStatus): void {
@@ -166,7 +175,13 @@ export class ItemOutput extends ChatOutput {
   }
 }
 
-function partOf({ kind, text, logprobs }: { kind: SaidKind; text: string; logprobs: Logprobs }) {
+function openText({ id, index }: { id: string; index: number }): OpenText {
+  const before = '{"type":"response.output_text.delta","sequence_number":';
+  const after = `,"item_id":${JSON.stringify(id)},"output_index":${index},"content_index":0,"delta":`;
+  return { kind: 'text', id, index, pieces: [], logprobs: [], written: [before, after] };
+}
+
+function partOf({ kind, text, logprobs }: { kind: TextKind; text: string; logprobs: Logprobs }) {
   if (kind === 'refusal') return { type: 'refusal' as const, refusal: text };
   return { type: 'output_text' as const, text, annotations: [], logprobs };
 }

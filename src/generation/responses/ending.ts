@@ -9,13 +9,13 @@ import type { ResponseWork } from './work.js';
 interface End {
   model: Model;
   ended: Ended;
-  /** Of all rounds. */
+  /** The tokens of all rounds. */
   tokens: Tokens;
-  /** The upstream's own object, where it speaks the dialect. */
+  /** The upstream's own object if it has the dialect; else null. */
   final: Fields | null;
 }
 
-/** The response as it begins. @param given the upstream's own object, where it speaks the dialect */
+/** The response object at the beginning. @param given the upstream's own object if it has the dialect; else null */
 export function begin(work: ResponseWork, model: Model, given: Fields | null): ResponseObject {
   const identity = work.identity(model, given === null ? null : work.providerOf(model));
   if (given === null) return begunResponse(identity);
@@ -27,7 +27,7 @@ export function begin(work: ResponseWork, model: Model, given: Fields | null): R
   } as ResponseObject;
 }
 
-/** The response as it ends, before it is charged. */
+/** The response object at the end, before the charge. */
 export function conclude(work: ResponseWork, { model, ended, tokens, final }: End): ResponseObject {
   const { metering } = work.parts.engine.options;
   const identity = work.identity(model, final === null ? null : work.providerOf(model));
@@ -40,12 +40,4 @@ export function conclude(work: ResponseWork, { model, ended, tokens, final }: En
     usage: work.details.usage(tokens),
     creditsUsed,
   });
-}
-
-/** Keeps what is to be stored. @throws what the database does */
-export async function save(work: ResponseWork, response: ResponseObject): Promise<void> {
-  const { request } = work.prepared;
-  if (!request.store) return;
-  const { principal } = work.turn.call;
-  await work.parts.store.save({ principal, response, input: request.items });
 }

@@ -6,15 +6,22 @@ type WithoutSequence<E> = E extends unknown ? Omit<E, 'sequence_number'> : never
 /** An event of the convention before it has its number. */
 export type NewEvent = WithoutSequence<ResponseStreamEvent>;
 
-/** Writes the events of one response as JSON texts, numbered from 0 without a hole, each with its type first. */
+/** Writes the events of one response as JSON texts, numbered from 0 without gaps, each with its type first. */
 export class EventLog {
-  /** Written and not yet handed out. */
+  /** Events that are written but not yet delivered. */
   readonly ready: string[] = [];
+  /** Whether nobody reads the events. */
+  readonly isSilent: boolean = false;
 
   /** @param sequence the number of its next event */
   constructor(private sequence = 0) {}
 
-  /** Forgets what is ready: it was told before. @param sequence the number of the next event */
+  /** The number of the next event. */
+  get next(): number {
+    return this.sequence;
+  }
+
+  /** Removes the ready events, because they must not be delivered. @param sequence the number of the next event */
   rewind(sequence: number): void {
     this.ready.length = 0;
     this.sequence = sequence;
@@ -25,28 +32,35 @@ export class EventLog {
     this.ready.push(JSON.stringify({ type, sequence_number: this.sequence++, ...rest }));
   }
 
-  /** An event that nobody here knows, as it came. */
+  /** An event with fields that Penstock may not know. */
   pushUnknown({ type, sequence_number: _, ...rest }: Fields): void {
     this.ready.push(JSON.stringify({ type, sequence_number: this.sequence++, ...rest }));
   }
 
-  /** An event that was written elsewhere but for its number. @param before its JSON up to the number */
+  /** Adds an event that was written elsewhere without a number. @param before its JSON before the number */
   pushWritten(before: string, after: string): void {
     this.ready.push(`${before}${this.sequence++}${after}`);
   }
+
+  /** Counts an event that is not written. */
+  protected pass(): void {
+    this.sequence++;
+  }
 }
 
-/** Takes events that nobody reads: an answer in one piece is put together as a streamed one is. */
+/** Only counts events. A whole answer is built with the code of streamed answers, and nobody reads its events. */
 export class SilentLog extends EventLog {
+  override readonly isSilent = true;
+
   override push(): void {
-    // Not written.
+    this.pass();
   }
 
   override pushUnknown(): void {
-    // Not written.
+    this.pass();
   }
 
   override pushWritten(): void {
-    // Not written.
+    this.pass();
   }
 }

@@ -1,47 +1,47 @@
 import { invalid } from '../../contract/errors.js';
 import { isFields } from '../../providers/index.js';
-import { withCarried } from '../carried-seal.js';
-import type { Carried } from '../carried-seal.js';
+import { withMetadata } from '../metadata-seal.js';
+import type { CarriedMetadata } from '../metadata-seal.js';
 import { listAt, nameAt, objectAt, textAt } from '../dialects/checks.js';
 import type { Fields } from '../dialects/checks.js';
 
-/** An item of the input and where its request has it, which messages name; earlier turns have no place. */
+/** An item of the input, and its path in the request for error messages. Items of earlier turns have no path. */
 export interface InputItem {
   item: Fields;
-  /** Such as `input[3]`; null for what was stored. */
+  /** Such as `input[3]`; null for a stored item. */
   where: string | null;
 }
 
-/** What an upstream of the dialect gets of a picture or a file, and where a chat's reader puts what it made of it. */
+/** A part with a picture or file for an upstream of the dialect, and the position of the chat part that holds its content. */
 export interface Media {
   part: Fields;
   message: number;
   content: number;
 }
 
-/** The input as a chat's messages, and as items for an upstream of the dialect. */
+/** The input in the form of chat, and in the form of the dialect. */
 export interface Translated {
   messages: Fields[];
-  /** Where each message comes from. */
+  /** The path of each message in the request. */
   places: string[];
-  /** Without ids, which belong to whoever stores, and without seals of ours. */
+  /** In the form of the dialect, without our seals, and without ids, because the upstream has not stored these items. */
   items: Fields[];
   media: Media[];
-  /** Texts of items that only the dialect has. */
+  /** Texts of items that only the dialect can express. */
   texts: string[];
 }
 
 export interface TranslateOptions {
-  /** What a sealed reasoning item carries for the model that is asked; null: it is another's. */
-  open(sealed: unknown): Carried | null;
-  /** Whether a sealed text is one of ours, which no maker would understand. */
+  /** The content of a seal for the called model; null if it belongs to another model. */
+  open(sealed: unknown): CarriedMetadata | null;
+  /** Whether a sealed text is one of our seals, which no maker understands. */
   isSeal(sealed: unknown): boolean;
-  /** Whether ids of files at the maker may pass. */
+  /** Whether file ids of the maker are allowed. */
   fileIds: boolean;
 }
 
 const ROLES = ['user', 'assistant', 'system', 'developer'];
-/** Items of makers' own tools that say nothing to another model. */
+/** Items of makers' own tools, which mean nothing to another model. */
 const MAKERS =
   /^(?:web_search|file_search|code_interpreter|image_generation|mcp|tool_search|computer|local_shell|shell|apply_patch|custom_tool|function)_[a-z_]+$|^(?:compaction|compaction_trigger|additional_tools|configuration_update|program|program_output)$/;
 
@@ -49,8 +49,8 @@ interface Assistant {
   texts: string[];
   refusal: string | null;
   calls: Fields[];
-  carried: Carried[];
-  /** The last that was said was a message: the next one is another. */
+  carried: CarriedMetadata[];
+  /** Whether its last item was a message. Then the next message item begins another chat message. */
   isSaid: boolean;
 }
 
@@ -151,7 +151,7 @@ class InputReader {
     const { output } = item;
     if (typeof output === 'string')
       return this.add({ role: 'tool', tool_call_id: id, content: output }, where);
-    // Pictures of a tool follow as the user's: most upstreams take texts alone from a tool.
+    // Pictures of a tool follow as the user's, because most upstreams accept only texts from a tool.
     const at = this.result.messages.length + 1;
     const parts = this.content(native, { field: 'output', where: `${where}.output`, message: at });
     const all = typeof parts === 'string' ? [{ type: 'text', text: parts }] : parts;
@@ -174,13 +174,13 @@ class InputReader {
     }
     const turn = this.turn();
     turn.isSaid = false;
-    // Without its content an upstream that stored nothing would not know it.
+    // Without encrypted content, only an upstream that has stored the item knows it.
     if (sealed == null) return;
     this.result.items.push(withoutId(item));
     this.result.texts.push(textOfReasoning(item));
   }
 
-  /** What a maker's own tool did, or a client for it: calls with an output are calls to any model, of others nothing is said. */
+  /** Reads an item of a maker's own tool. In a chat, calls that a client runs become tool calls; other items are left out. */
   private maker(item: Fields, type: string, where: string): void {
     if (!MAKERS.test(type)) throw invalid(`${where}.type ${type} is not supported`, 'input');
     const isSearch = type === 'web_search_call';
@@ -267,7 +267,7 @@ class InputReader {
       ...(refusal === null ? {} : { refusal }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     };
-    this.add(carried.reduce<Fields>(withCarried, message), 'input');
+    this.add(carried.reduce<Fields>(withMetadata, message), 'input');
   }
 
   private add(message: Fields, where: string): void {
@@ -289,7 +289,7 @@ function textOfReasoning({ summary, content }: Fields): string {
 function imagePart(part: Fields, where: string): Fields {
   const { image_url: url, detail } = part;
   if (typeof url !== 'string') throw invalid(`${where}.image_url is required`, 'image_url');
-  // `original` is a word of the dialect alone.
+  // Only the dialect has `original`.
   const seen = typeof detail === 'string' ? { detail: detail === 'original' ? 'high' : detail } : {};
   return { type: 'image_url', image_url: { url, ...seen } };
 }
@@ -308,8 +308,8 @@ function filePart(part: Fields, where: string): Fields {
 }
 
 /**
- * The input as a chat's messages and as items for an upstream of the dialect.
- * @throws ApiError invalid_request, with the place of the fault in its message
+ * Converts the input to the form of chat and to the form for upstreams of the dialect.
+ * @throws ApiError invalid_request, with the path of the invalid value in its message
  */
 export function translate(
   items: readonly InputItem[],
@@ -323,7 +323,7 @@ export function translate(
   return translated;
 }
 
-/** Puts what a chat's reader made of pictures and files (own files as data, documents as words) into the parts that go to an upstream of the dialect. */
+/** Puts the content of pictures and files (own files as data, documents as text) into the parts for an upstream of the dialect. */
 export function fillMedia({ media }: Translated, messages: readonly unknown[]): void {
   for (const { part, message, content } of media) {
     const made = (messages[message] as Fields | undefined)?.['content'];

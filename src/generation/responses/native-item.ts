@@ -1,3 +1,4 @@
+import { newId } from '../../contract/ids.js';
 import { parseShallow } from '../../text/stored-json.js';
 import { brokenAnswer, isFields } from '../../providers/index.js';
 import type { NativeEvent } from '../../providers/index.js';
@@ -5,7 +6,7 @@ import type { Fields } from '../dialects/checks.js';
 import type { EventLog } from './events.js';
 import { itemId } from './request.js';
 
-/** An event's data; null where it says nothing. @throws UpstreamError where it begins as an object and is none */
+/** An event's data; null if it is not an object. @throws UpstreamError if it begins like an object but is not JSON */
 export function parsedEvent({ data }: NativeEvent): Fields | null {
   let parsed: unknown;
   try {
@@ -17,7 +18,7 @@ export function parsedEvent({ data }: NativeEvent): Fields | null {
   return isFields(parsed) ? parsed : null;
 }
 
-/** The type of item that an event belongs to, where nobody announced it. */
+/** The item of an event whose item was not announced, by the type of the event. */
 const OWNERS: [RegExp, Fields][] = [
   [/^response\.reasoning/, { type: 'reasoning', summary: [] }],
   [/^response\.function_call_arguments/, { type: 'function_call', name: '', call_id: '', arguments: '' }],
@@ -25,40 +26,43 @@ const OWNERS: [RegExp, Fields][] = [
 ];
 const MESSAGE: Fields = { type: 'message', role: 'assistant', status: 'in_progress', content: [] };
 
-/** How an item's id begins, where its maker has one. */
+const ownerOf = (type: string): Fields => OWNERS.find(([pattern]) => pattern.test(type))?.[1] ?? MESSAGE;
+
+/** The prefix of an item's id from its maker. */
 const PREFIX = /^([a-z]{1,8})_/;
 
-/** An item of an upstream's answer on its way through. */
+/** One item of an upstream's answer, as it grows. */
 export class NativeItem {
-  /** Its place among our items; null where it is not shown. */
+  /** Its index in the response for the caller; null if it is not shown. */
   index: number | null = null;
   isDone = false;
-  /** Of its deltas, as JSON. */
+  /** Texts of its deltas, as JSON. */
   readonly pieces: string[] = [];
   private readonly parts = new Set<string>();
 
   private constructor(
-    readonly id: string,
-    /** As its maker knows it. */
+    /** Its id in the response for the caller. */
+    public id: string,
+    /** The id that its maker gave it. */
     readonly upId: string,
-    /** As it was announced. */
+    /** The item as it was announced. */
     readonly given: Fields,
   ) {}
 
   static announced(event: Fields & { type: string }): NativeItem {
     const { item, item_id: id } = event;
-    const owner = OWNERS.find(([pattern]) => pattern.test(event.type))?.[1] ?? MESSAGE;
-    const announced = isFields(item) ? item : { ...owner, ...(typeof id === 'string' ? { id } : {}) };
+    const announced = isFields(item)
+      ? item
+      : { ...ownerOf(event.type), ...(typeof id === 'string' ? { id } : {}) };
     const given = event.type === 'response.output_item.done' ? asBegun(announced) : announced;
     const upId = typeof given['id'] === 'string' ? given['id'] : '';
-    const made = itemId(given['type']);
     const prefix = PREFIX.exec(upId)?.[1];
-    return new NativeItem(prefix === undefined ? made : made.replace(/^[a-z]+/, prefix), upId, given);
+    return new NativeItem(prefix === undefined ? itemId(given['type']) : newId(prefix), upId, given);
   }
 
   /**
-   * Announces the part that an event belongs to, where its maker did not.
-   * @returns false for an event that only repeats what was announced
+   * Announces the part of an event if its maker did not.
+   * @returns false if the event only repeats an announcement
    */
   ensurePart(event: Fields & { type: string }, log: EventLog): boolean {
     const { type } = event;
@@ -87,7 +91,7 @@ export class NativeItem {
     return true;
   }
 
-  /** The item as it ended: as its maker gave it, or put together from what came of it. */
+  /** The complete item: as its maker sent it, with missing texts from its deltas. */
   whole(given: Fields | null): Fields {
     const said = this.said();
     const whole = { ...this.given, ...given };
@@ -114,7 +118,8 @@ export class NativeItem {
     return whole;
   }
 
-  private said(): string {
+  /** The text of its deltas. */
+  said(): string {
     return this.pieces.length === 0 ? '' : (JSON.parse(`[${this.pieces.join()}]`) as string[]).join('');
   }
 
@@ -129,7 +134,7 @@ function emptyPart(kind: string): Fields {
   return { type: 'output_text', text: '', annotations: [], logprobs: [] };
 }
 
-/** What is told whole, as it would have been announced. */
+/** Converts a complete item to its announcement. */
 function asBegun(item: Fields): Fields {
   const begun: Fields = { ...item };
   if ('status' in begun) begun['status'] = 'in_progress';

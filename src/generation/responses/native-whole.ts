@@ -2,7 +2,7 @@ import { isFields } from '../../providers/index.js';
 import type { Fields } from '../dialects/checks.js';
 import type { EventLog } from './events.js';
 
-/** Writes an item that came in one piece with the events that it would have had, up to its end. */
+/** Writes the events that a stream would have for a complete item, except `response.output_item.done`. */
 export function writeWhole(item: Fields, { index, log }: { index: number; log: EventLog }): void {
   const place = { item_id: item['id'], output_index: index };
   const isStated = 'status' in item;

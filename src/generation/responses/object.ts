@@ -1,33 +1,33 @@
 import type { Response, ResponseOutputItem, ResponseUsage } from 'openai/resources/responses/responses';
 import type { Model } from '../../models/models.types.js';
-import { isFields, tokenPartsIn } from '../../providers/index.js';
+import { isFields, findTokenParts } from '../../providers/index.js';
 import type { Tokens } from '../chat/usage.js';
 import { leftOutText } from '../dialects/left-out.js';
 import type { Fields } from '../dialects/checks.js';
 import type { ResponseRequest } from './request.js';
 
-/** The convention's object as it goes out: without what clients make of it, with what Penstock adds. */
+/** The convention's object for the caller: without fields that clients compute, with Penstock's additions. */
 export type ResponseObject = Omit<Response, 'output_text' | 'access_programs'> & {
   store: boolean;
-  /** Credits of the whole answer, its searches included; once it has ended. */
+  /** Credits of the whole answer, including its searches; absent until it has ended. */
   credits_used?: number;
   model_tier?: string;
 };
 
-/** What a response is from its beginning on. */
+/** The data of a response that is known at its beginning. */
 export interface Identity {
   id: string;
   request: ResponseRequest;
   /** The model that answers. */
   model: Model;
-  /** Of the model that was asked for, which is charged. */
+  /** The tier of the requested model, which determines the price. */
   tier: string;
   createdAt: number;
-  /** Types of tools that were left out. */
+  /** Types of the tools that were left out. */
   leftOut: readonly string[];
 }
 
-/** What is ours in every response, whoever made the rest of it. */
+/** The fields that Penstock sets in every response, also in an upstream's own object. */
 function ownFields({ id, request, model, tier, createdAt, leftOut }: Identity) {
   const named = leftOutText(leftOut);
   return {
@@ -43,7 +43,7 @@ function ownFields({ id, request, model, tier, createdAt, leftOut }: Identity) {
   };
 }
 
-/** A response that has begun. */
+/** The object of a response that has begun. */
 export function begunResponse(identity: Identity): ResponseObject {
   const { body } = identity.request;
   const given = <T>(name: string, other: T): T => (body[name] ?? other) as T;
@@ -75,15 +75,14 @@ export function begunResponse(identity: Identity): ResponseObject {
   };
 }
 
-/** The same of an upstream's own object: what is its own stays, also what nobody here knows. */
+const SAID = ['tools', 'tool_choice', 'max_output_tokens', 'instructions', 'truncation'];
+
+/** The same, based on an upstream's own object. Its other fields stay unchanged, including fields that Penstock does not know. */
 export function adoptedResponse(identity: Identity, given: Fields): ResponseObject {
   const { body } = identity.request;
-  // What the upstream was told otherwise than the caller said it.
-  const said = Object.fromEntries(
-    ['tools', 'tool_choice', 'max_output_tokens', 'instructions', 'truncation'].flatMap((name) =>
-      body[name] == null ? [] : [[name, body[name]]],
-    ),
-  );
+  // The caller's own values: the upstream may have got different ones.
+  const said: Fields = {};
+  for (const name of SAID) if (body[name] != null) said[name] = body[name];
   return {
     ...begunResponse(identity),
     ...given,
@@ -93,13 +92,13 @@ export function adoptedResponse(identity: Identity, given: Fields): ResponseObje
   } as ResponseObject;
 }
 
-/** What ended a response. */
+/** The status of a response at its end, and the reason if it is incomplete. */
 export interface Ended {
   status: 'completed' | 'incomplete' | 'failed' | 'cancelled';
   reason?: 'max_output_tokens' | 'content_filter' | undefined;
 }
 
-/** A response with its end. */
+/** The object of a response that has ended. */
 export function endedResponse(
   begun: ResponseObject,
   {
@@ -120,19 +119,19 @@ export function endedResponse(
   };
 }
 
-/** Details of tokens that upstreams tell, in the words of chat or of the dialect, summed over the rounds of an answer. */
+/** The token details that upstreams reported, with the names of chat or of the dialect, summed over the rounds of an answer. */
 export class TokenDetails {
   private cached = 0;
   private cacheWritten = 0;
   private reasoning = 0;
-  /** What a maker tells besides, of the last round. */
+  /** Further fields of the maker, from the last round. */
   private others: Fields = {};
 
   add(reported: unknown): void {
     if (!isFields(reported)) return;
     const input = detailsIn(reported, 'input_tokens_details', 'prompt_tokens_details');
     const output = detailsIn(reported, 'output_tokens_details', 'completion_tokens_details');
-    const { cachedInput, cacheWrite, reasoning } = tokenPartsIn(reported);
+    const { cachedInput, cacheWrite, reasoning } = findTokenParts(reported);
     this.cached += cachedInput ?? 0;
     this.cacheWritten += cacheWrite ?? 0;
     this.reasoning += reasoning ?? 0;

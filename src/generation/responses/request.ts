@@ -4,6 +4,7 @@ import { newId } from '../../contract/ids.js';
 import { isFields } from '../../providers/index.js';
 import {
   booleanAt,
+  presentFields,
   listAt,
   nameAt,
   numberAt,
@@ -18,23 +19,23 @@ import type { Fields } from '../dialects/checks.js';
 const MAX_TOKENS = 10_000_000;
 const MAX_METADATA = 16;
 
-/** A request for a response whose fields were checked, its input and tools aside. */
+/** A request for a response. All fields are checked, except the contents of input and tools. */
 export interface ResponseRequest {
-  /** As it came. */
+  /** The unchanged body. */
   body: Fields;
   instructions: string | null;
-  /** Items of this request, each with an id: the input without earlier turns. */
+  /** The input items of this request, without earlier turns; each has an id. */
   items: Fields[];
   previousId: string | null;
   store: boolean;
-  /** Worked on without its caller (beyond 12.2). */
+  /** Whether it is generated in the background, without a waiting caller (beyond 12.2). */
   background: boolean;
   metadata: Record<string, string>;
   include: ReadonlySet<string>;
   truncation: 'auto' | 'disabled';
-  /** Most searches that were asked for; null: as many as there may be. */
+  /** The requested maximum of searches; null if only the general limit applies. */
   maxToolCalls: number | null;
-  /** What a chat gets of it besides messages and tools. */
+  /** The fields of the chat besides messages and tools. */
   chat: Fields;
 }
 
@@ -49,15 +50,15 @@ const INCLUDABLE: readonly ResponseIncludable[] = [
   'message.output_text.logprobs',
 ];
 
-/** Known, but nothing that can be done here. */
-const REFUSED: Record<string, string> = {
-  conversation: 'conversation is not supported: use previous_response_id',
-  prompt: 'prompt templates are not supported',
-};
+/** Fields of the convention that Penstock does not support. */
+const REFUSED = [
+  ['conversation', 'conversation is not supported: use previous_response_id'],
+  ['prompt', 'prompt templates are not supported'],
+] as const;
 
 /** @throws ApiError invalid_request */
 export function readResponse(body: Fields): ResponseRequest {
-  for (const [name, message] of Object.entries(REFUSED)) if (body[name] != null) throw invalid(message, name);
+  for (const [name, message] of REFUSED) if (body[name] != null) throw invalid(message, name);
   const background = optional(body, 'background', booleanAt) ?? false;
   const store = optional(body, 'store', booleanAt) ?? true;
   if (background && !store)
@@ -72,7 +73,7 @@ export function readResponse(body: Fields): ResponseRequest {
   return {
     body,
     instructions: optional(body, 'instructions', textAt) ?? null,
-    items: itemsOf(body['input'], previousId),
+    items: itemsOf(body['input'], { previousId, store }),
     previousId,
     store,
     background,
@@ -100,16 +101,22 @@ function metadataAt(value: unknown, where: string): Record<string, string> {
   return metadata as Record<string, string>;
 }
 
-function itemsOf(input: unknown, previousId: string | null): Fields[] {
+function itemsOf(
+  input: unknown,
+  { previousId, store }: Pick<ResponseRequest, 'previousId' | 'store'>,
+): Fields[] {
   if (input == null && previousId === null) throw invalid('input is required', 'input');
   if (input == null) return [];
-  if (typeof input === 'string')
-    return [withId({ type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] })];
+  if (typeof input === 'string') {
+    const message = { type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] };
+    // Only a stored item is read again by its id.
+    return [store ? withId(message) : message];
+  }
   if (!Array.isArray(input)) throw invalid('input must be a string or an array of items', 'input');
   return input.map((item: unknown, index) => withId(objectAt(item, `input[${index}]`, 'input')));
 }
 
-/** How ids of items begin. */
+/** The prefixes of item ids, by type. */
 const PREFIXES: Record<string, string> = {
   message: 'msg',
   reasoning: 'rs',
@@ -120,12 +127,12 @@ const PREFIXES: Record<string, string> = {
   custom_tool_call_output: 'cto',
 };
 
-/** A new id for an item of a type. */
+/** A new id for an item of this type. */
 export function itemId(type: unknown): string {
   return newId(PREFIXES[String(type ?? 'message')] ?? 'item');
 }
 
-/** A reference is an item with an id and nothing else, whatever its type says. */
+/** Whether an item is a reference to a stored item: by its type, or because it has an id but no type and no role. */
 export function isReference(item: Fields): boolean {
   return item['type'] === 'item_reference' || (item['type'] == null && item['role'] == null && 'id' in item);
 }
@@ -133,7 +140,7 @@ export function isReference(item: Fields): boolean {
 function withId(item: Fields): Fields {
   if (isReference(item)) return item;
   const { type, id, ...rest } = item;
-  // Leaves the words of makers' own items as they are.
+  // Other fields stay unchanged, because makers' own items have fields that Penstock does not know.
   const known = typeof id === 'string' && id !== '' ? id : itemId(type);
   return { id: known, type: type ?? 'message', ...rest };
 }
@@ -141,7 +148,7 @@ function withId(item: Fields): Fields {
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const VERBOSITIES = ['low', 'medium', 'high'] as const;
 
-/** What of a request a chat has in the same or in another word. */
+/** The fields of a request that a chat has too, with the names of chat. */
 function chatFields(body: Fields): Fields {
   const reasoning = optional(body, 'reasoning', objectAt) ?? {};
   const text = optional(body, 'text', objectAt) ?? {};
@@ -164,11 +171,11 @@ function chatFields(body: Fields): Fields {
     prompt_cache_key: optional(body, 'prompt_cache_key', textAt),
     ...(logprobs ? { logprobs: true, top_logprobs: topLogprobs } : {}),
   };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  return presentFields(fields);
 }
 
-function formatOf(given: unknown): Fields | undefined {
-  const format = objectAt(given, 'text.format', 'text');
+function formatOf(asked: unknown): Fields | undefined {
+  const format = objectAt(asked, 'text.format', 'text');
   switch (format['type']) {
     case 'text':
       return undefined;

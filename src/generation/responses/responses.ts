@@ -3,7 +3,7 @@ import { ApiError, invalid } from '../../contract/errors.js';
 import type { CallContext } from '../../metering/call-context.js';
 import { isFields } from '../../providers/index.js';
 import type { Provider } from '../../providers/index.js';
-import { isSeal } from '../carried-seal.js';
+import { isSeal } from '../metadata-seal.js';
 import { modelFor } from '../pipeline/checks.js';
 import { listAt } from '../dialects/checks.js';
 import type { Fields } from '../dialects/checks.js';
@@ -12,10 +12,11 @@ import type { Database } from '../../database/database.types.js';
 import { createBackgroundResponses } from './background/background.js';
 import { heldOf } from './background/execution.js';
 import type { WorkRow } from './background/moves.queries.js';
-import { unsettled } from './background/unsettled.js';
+import { withoutSettlement } from './background/without-settlement.js';
 import { completeResponse } from './complete.js';
 import { translate } from './input.js';
 import type { InputItem, Translated } from './input.js';
+import { ResponseKeepers } from './kept.js';
 import { isReference, readResponse } from './request.js';
 import type { ResponseRequest } from './request.js';
 import type { InputItemPage, InputItemQuery, ResponseParts, ResponseService } from './responses.types.js';
@@ -28,7 +29,7 @@ const MAX_PAGE = 100;
 const TOO_LONG = /^The prompt is longer/;
 const OF_MESSAGES = /^messages\[(\d+)\]/;
 
-/** Steps 5 and 6 of decisions 1, what is stored read. @throws ApiError */
+/** Steps 5 and 6 of decisions 1. Also reads the stored items that the request refers to. @throws ApiError */
 async function prepare(
   parts: ResponseParts,
   call: CallContext,
@@ -42,7 +43,9 @@ async function prepare(
   const isNative = provider?.dialects?.responses !== undefined;
   const tools = toolsOf(body, { hasPort: search.provider !== null });
   checkForced(body, isNative ? tools.native(provider).leftOut : tools.leftOut);
-  const items = await inputOf(parts, orgId, request);
+  const { items: own, previousId } = request;
+  const isWhole = previousId === null && !own.some(isReference);
+  const items = isWhole ? placed(own) : await inputOf(parts, orgId, request);
   const translating = {
     isSeal,
     open: (sealed: unknown) => {
@@ -58,7 +61,11 @@ async function prepare(
 
 const allowsFileIds = ({ allowedTools = [] }: Provider): boolean => allowedTools.includes('file_ids');
 
-/** The whole input: earlier turns, then that of the request, references in it replaced. @throws ApiError invalid_request */
+/** The request's items with their paths in it. */
+const placed = (items: readonly Fields[]): InputItem[] =>
+  items.map((item, index) => ({ item, where: `input[${index}]` }));
+
+/** The whole input: earlier turns, then the request's items, with references replaced by the stored items. @throws ApiError invalid_request */
 async function inputOf(
   { store }: ResponseParts,
   orgId: string,
@@ -74,13 +81,10 @@ async function inputOf(
       throw invalid(`input[${index}]: Item with id '${String(item['id'])}' not found`, 'input');
     items[index] = found;
   });
-  return [
-    ...before.map((item) => ({ item, where: null })),
-    ...items.map((item, index) => ({ item, where: `input[${index}]` })),
-  ];
+  return [...before.map((item) => ({ item, where: null })), ...placed(items)];
 }
 
-/** A fault of the chat that the call was put into, in the words of the dialect. */
+/** Converts an error of the chat call to the field names of the dialect. */
 function inOwnWords(fault: unknown, { places }: Translated): unknown {
   if (!(fault instanceof ApiError)) return fault;
   const { code, message, details } = fault;
@@ -90,12 +94,12 @@ function inOwnWords(fault: unknown, { places }: Translated): unknown {
   return new ApiError(code, own, { ...details, ...(param === undefined ? {} : { param }) });
 }
 
-/** Leaves out the oldest half of what is not instructions: calls go with their outputs. Null: there is nothing more to leave out. */
+/** Removes the oldest half of the input, but not the instructions. Calls and their outputs are removed together. Null if nothing more can be removed. */
 function shortened({ request, translated, ...prepared }: Prepared): Prepared | null {
   const { messages, places, items } = translated;
   const first = messages.findIndex(({ role }) => role !== 'system');
   const half = first + Math.ceil((messages.length - first) / 2);
-  // A turn begins with its user.
+  // The rest must begin with a user's message, because each turn begins with one.
   const from = messages.findIndex(({ role }, at) => at >= Math.max(half, first + 1) && role === 'user');
   if (first === -1 || from === -1) return null;
   const kept = messages.slice(from);
@@ -116,7 +120,7 @@ function shortened({ request, translated, ...prepared }: Prepared): Prepared | n
   };
 }
 
-/** Finds what of the input fits the model's window, where the caller lets the oldest go. */
+/** Shortens the input until it fits the model's window, if the caller allows that with `truncation`. */
 async function fitting(parts: ResponseParts, call: CallContext, given: Prepared): Promise<Prepared> {
   let prepared = given;
   for (;;) {
@@ -160,7 +164,7 @@ async function resumed(
   if (prepared.request.truncation === 'auto') prepared = await fitting(parts, call, prepared);
   try {
     return await ResponseWork.resume(
-      { ...parts, engine: unsettled(parts.engine) },
+      { ...parts, engine: withoutSettlement(parts.engine) },
       heldOf(row, call),
       prepared,
     );
@@ -182,7 +186,7 @@ function pageOf(items: Fields[], { limit, after, order }: InputItemQuery): Input
   return { items: page, hasMore: at + 1 + size < ordered.length };
 }
 
-/** An item as a list shows it: a message's text is a list of parts there. */
+/** Converts an item to the form for lists, where a message's text is a list of parts. */
 function shown(item: Fields): Fields {
   const { content } = item;
   const listed =
@@ -193,10 +197,17 @@ function shown(item: Fields): Fields {
   return { ...item, ...(listed === undefined ? {} : { content: listed }), ...status };
 }
 
+interface ServiceParts extends ResponseParts {
+  database: Database;
+  /** Whether events of responses are also published. */
+  isHeard: boolean;
+}
+
 /** Generations of text in the Responses dialect. */
-export function createResponseService(parts: ResponseParts & { database: Database }): ResponseService {
-  const { metering } = parts.engine.options;
-  const { store } = parts;
+export function createResponseService(parts: ServiceParts): ResponseService {
+  const { metering, logger } = parts.engine.options;
+  const { store, database, isHeard } = parts;
+  const keepers = new ResponseKeepers({ database, store, logger, isHeard });
   const background = createBackgroundResponses({
     ...parts,
     admitted: (call, body) => admitted(parts, call, body),
@@ -210,13 +221,13 @@ export function createResponseService(parts: ResponseParts & { database: Databas
         return { text: await get(call.principal.orgId, await background.start(call, body)) };
       const [made] = (await textsBefore(metering, call, keptAs(body))) ?? [];
       if (made !== undefined) return { text: made };
-      return { text: await completeResponse(await admitted(parts, call, body)) };
+      return { text: await completeResponse(await admitted(parts, call, body), keepers) };
     },
     async stream(call, body) {
       const made = await textsBefore(metering, call, keptAs(body));
       if (made !== null) return { events: Readable.from(made) };
       const work = await admitted(parts, call, body);
-      return { events: streamResponse(work, await work.turn.stream()) };
+      return { events: streamResponse(work, await work.turn.stream(), keepers) };
     },
     start: (call, body, key) => background.start(call, { ...body, background: true }, key),
     startChat: (call, body, key) => background.startChat(call, body, key),
@@ -228,9 +239,17 @@ export function createResponseService(parts: ResponseParts & { database: Databas
     events: (orgId, id, ...range) => store.events(orgId, id, ...range),
     async delete(orgId, id) {
       await background.cancel(orgId, id);
+      const text = (await store.texts(orgId, [id])).get(id);
       await store.delete(orgId, id);
+      return text ?? null;
     },
     async cancel(orgId, id) {
+      await background.cancel(orgId, id);
+      return await get(orgId, id);
+    },
+    async cancelByKey(orgId, key) {
+      const id = await background.startedUnder(orgId, key);
+      if (id === null) return null;
       await background.cancel(orgId, id);
       return await get(orgId, id);
     },

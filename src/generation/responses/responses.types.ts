@@ -1,20 +1,21 @@
 import type { Principal } from '../../access/access.types.js';
+import type { Page } from '../../collections/page.js';
 import type { LeaseTimes, LeaseWorker } from '../../jobs/index.js';
 import type { CallContext } from '../../metering/call-context.js';
-import type { CarriedSeal } from '../carried-seal.js';
+import type { MetadataSeal } from '../metadata-seal.js';
 import type { ChatEngine } from '../chat/engine.js';
 import type { ResponseQuery, ResponseStore } from './store.js';
 
-/** What every response needs. */
+/** The dependencies of every response. */
 export interface ResponseParts {
   engine: ChatEngine;
   store: ResponseStore;
-  seal: CarriedSeal;
+  seal: MetadataSeal;
 }
 
-/** A page of the items that a response was made of. */
+/** A page of a response's input items. */
 export interface InputItemPage {
-  /** With their ids, as they were sent. */
+  /** The items as they were sent, with their ids. */
   items: Record<string, unknown>[];
   hasMore: boolean;
 }
@@ -22,59 +23,61 @@ export interface InputItemPage {
 export interface InputItemQuery {
   /** Default 20, at most 100. */
   limit?: number | null | undefined;
-  /** Id of the item before the first. */
+  /** The id of the item before the page. */
   after?: string | null | undefined;
   /** Default `desc`: the latest first. */
   order?: string | null | undefined;
 }
 
-/** Generations of text in the Responses dialect (beyond 11.7), stored at their end unless the caller says otherwise. */
+/** Generations of text in the Responses dialect (beyond 11.7). They are stored unless the caller sets `store` to false. */
 export interface ResponseService extends Pick<ResponseStore, 'getMany' | 'texts' | 'positions' | 'events'> {
   /** @returns the convention's object as JSON text. @throws ApiError in the order of decisions 1 */
   create(call: CallContext, body: Record<string, unknown>): Promise<{ text: string }>;
   /** @returns the typed events as JSON texts; a failure after the first is thrown. @throws ApiError in the order of decisions 1 */
   stream(call: CallContext, body: Record<string, unknown>): Promise<{ events: AsyncIterable<string> }>;
   /**
-   * Starts one that is worked on without its caller.
-   * @param key who uses it again gets the response that the first call made
+   * Starts a response in the background; no caller waits for it.
+   * @param key a later call with the same key gets the response of the first call
    * @returns its id. @throws ApiError in the order of decisions 1, idempotency_mismatch
    */
   start(call: CallContext, body: Record<string, unknown>, key?: string | null): Promise<string>;
-  /** The same of a chat: its events are chunks. @throws as `start` */
+  /** The same for a chat, whose events are chunks. @throws as `start` */
   startChat(call: CallContext, body: Record<string, unknown>, key: string): Promise<string>;
   /** The stored object's JSON text. @throws ApiError not_found */
   get(orgId: string, id: string): Promise<string>;
   /** Objects as JSON texts, newest first. @throws ApiError invalid_request */
-  list(orgId: string, query: ResponseQuery): Promise<{ texts: string[]; nextCursor: string | null }>;
-  /** One that is open is cancelled first. @throws ApiError not_found */
-  delete(orgId: string, id: string): Promise<void>;
-  /** Ends one that is open; an ended one is answered as it is. @returns its JSON text. @throws ApiError not_found */
+  list(orgId: string, query: ResponseQuery): Promise<Page<string>>;
+  /** Deletes a response; an open one is cancelled first. @returns its JSON text; null if it has none. @throws ApiError not_found */
+  delete(orgId: string, id: string): Promise<string | null>;
+  /** Cancels an open response; an ended one stays unchanged. @returns its JSON text. @throws ApiError not_found */
   cancel(orgId: string, id: string): Promise<string>;
+  /** The same for the response or chat that was started with a key. @returns null if there is none */
+  cancelByKey(orgId: string, key: string): Promise<string | null>;
   /** @throws ApiError not_found, invalid_request */
   inputItems(orgId: string, id: string, query: InputItemQuery): Promise<InputItemPage>;
-  /** Answers responses in the background. */
+  /** Creates the worker that generates responses in the background. */
   worker(options: { refresh(principal: Principal): Promise<Principal> } & LeaseTimes): LeaseWorker;
 }
 
 export interface ResponseEventsQuery {
   principal: Principal;
   id: string;
-  /** Number of the last event that the reader has; absent: it gets the latest one first. */
+  /** The number of the last event that the reader has. If it is absent, the reader gets the latest event first. */
   after?: number | undefined;
 }
 
-/** A chunk of a chat that can be joined again. */
+/** A chunk of a chat to which a reader can reconnect. */
 export interface KeyedChunk {
-  /** From 1, without a hole. */
+  /** Counted from 1, without gaps. */
   sequence: number;
-  /** As JSON. */
+  /** The chunk as JSON. */
   chunk: string;
 }
 
-/** Live events of responses that are worked on without their callers. */
+/** Live events of stored responses. */
 export interface ResponseEvents {
-  /** Events as JSON texts, to the last one. @throws ApiError not_found, invalid_request */
+  /** Delivers events as JSON texts, until the last one. @throws ApiError not_found, invalid_request */
   follow(query: ResponseEventsQuery): Promise<AsyncIterableIterator<string>>;
-  /** Chunks of a chat under its caller's key; its failure is thrown. @throws ApiError not_found, invalid_request */
+  /** Delivers the chunks of a chat that was started with a key; its failure is thrown. @throws ApiError not_found, invalid_request */
   followChat(query: ResponseEventsQuery & { after: number }): Promise<AsyncIterableIterator<KeyedChunk>>;
 }

@@ -3,7 +3,7 @@ import { createRetention } from '../../jobs/index.js';
 import type { Retention } from '../../jobs/index.js';
 import { FORGET } from './response.queries.js';
 
-/** Forgets kept responses after their time. */
+/** Deletes stored responses after the retention time. */
 export function createResponseRetention({ database, retentionDays, logger }: RetentionOptions): Retention {
   return createRetention({
     what: 'responses',

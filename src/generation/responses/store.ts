@@ -1,4 +1,6 @@
 import { LRUCache } from 'lru-cache';
+import { toPage } from '../../collections/page.js';
+import type { Page, PageQuery } from '../../collections/page.js';
 import type { Principal } from '../../access/access.types.js';
 import { storageLimitOf } from '../../access/index.js';
 import { ApiError, invalid, notFound } from '../../contract/errors.js';
@@ -8,76 +10,80 @@ import { createBatcher } from '../../jobs/index.js';
 import type { Batcher } from '../../jobs/index.js';
 import type { Fields } from '../dialects/checks.js';
 import type { ResponseObject } from './object.js';
+import { countWholeEvents, wholeEvents } from './whole-events.js';
 import {
   CHAIN,
+  COUNT,
   createSaves,
   DELETE,
   EVENTS,
   FIND,
   GET_MANY,
   ITEMS,
-  LIST,
+  listStatement,
   POSITIONS,
   TEXTS,
 } from './response.queries.js';
 
 const ID = /^resp_[0-9a-z]{26}$/;
-/** A chain of turns may be so long. */
+/** The maximum of turns in a chain. */
 const MAX_TURNS = 1000;
-/** How long an organisation counts as having room: what is stored meanwhile may go over its limit a little. */
+/** How long a check of an organisation's storage is valid. Responses that are stored meanwhile may exceed the limit a little. */
 const ROOM_MS = 10_000;
 
-/** A response at its end, with what it was made of. */
+/** An ended response with its input. */
 export interface EndedTurn {
   principal: Principal;
   response: ResponseObject;
-  /** Its own input, without that of earlier turns. */
+  /** The same as JSON, if it was already serialised. */
+  text?: string | undefined;
+  /** Its own input, without the input of earlier turns. */
   input: readonly Fields[];
+  /** Null if they can be derived from the response. */
+  events: readonly string[] | null;
 }
 
-/** Responses as they are kept. */
+/** The stored responses. */
 export interface ResponseStore {
-  /** @throws ApiError quota_exceeded where the organisation's storage is full */
+  /** @throws ApiError quota_exceeded if the organisation's storage is full */
   requireRoom(principal: Principal): Promise<void>;
   save(ended: EndedTurn): Promise<void>;
-  /** Takes back what was saved of a response that was not charged after all. */
+  /** Removes a saved response that was not charged after all. */
   forget(orgId: string, id: string): Promise<void>;
-  /** Input and output of a response and of all before it, oldest first. @throws ApiError invalid_request where one of them is gone */
+  /** Input and output items of a response and of all responses before it, oldest first. @throws ApiError invalid_request if one of them does not exist any more */
   chain(orgId: string, id: string): Promise<Fields[]>;
   /** Stored items by their ids. */
   items(orgId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Fields>>;
   /** @throws ApiError not_found */
   find(orgId: string, id: string): Promise<FoundResponse>;
   /** Newest first. @throws ApiError invalid_request */
-  list(orgId: string, query: ResponseQuery): Promise<{ texts: string[]; nextCursor: string | null }>;
-  /** Those that the organisation has, of many ids. */
+  list(orgId: string, query: ResponseQuery): Promise<Page<string>>;
+  /** The progress of those responses that belong to the organisation. */
   getMany(orgId: string, ids: readonly string[]): Promise<ResponsePosition[]>;
-  /** The objects of those that the organisation has, as JSON texts, by id. */
+  /** The objects of those responses that belong to the organisation, as JSON texts by id. */
   texts(orgId: string, ids: readonly string[]): Promise<Map<string, string>>;
-  /** The numbers of their last events. */
+  /** The number of the last event of each response. */
   positions(ids: readonly string[]): Promise<{ id: string; sequence: number }[]>;
-  /** Events after a number, in order. Those of many responses that are asked for at once are one read. */
+  /** Events after a number, in order. Calls for many responses at the same time share one read. */
   events(orgId: string, id: string, ...range: [after: number, limit: number]): Promise<StoredEvent[]>;
   /** @throws ApiError not_found */
   delete(orgId: string, id: string): Promise<void>;
 }
 
 export interface FoundResponse {
-  /** The object as it is now. */
+  /** The current object as JSON. */
   text: string;
   input: Fields[];
   status: string;
-  /** Number of its last event; 0 where none are kept. */
+  /** The number of its last event; 0 if it has no events. */
   sequence: number;
 }
 
-export interface ResponseQuery {
+export interface ResponseQuery extends PageQuery {
   status?: string | null | undefined;
-  first: number;
-  after?: string | null | undefined;
 }
 
-/** How far a response is. */
+/** The progress of a response: its status and the number of its last event. */
 export interface ResponsePosition {
   id: string;
   orgId: string;
@@ -86,9 +92,9 @@ export interface ResponsePosition {
   sequence: number;
 }
 
-/** An event as it was shown. */
+/** An event as its reader got it. */
 export interface StoredEvent {
-  /** From 1, without a hole. */
+  /** Counted from 1, without gaps. */
   sequence: number;
   /** The convention's event, as JSON. */
   text: string;
@@ -108,9 +114,13 @@ const itemsOf = ({ input, response }: Turn): Fields[] => [
 
 export const isOpen = (status: string): boolean => status === 'queued' || status === 'in_progress';
 
-/** The object of one that is under way was written before it began. */
+/** The stored object of a response in progress was written before a worker began it, so its status is set here. */
 const textOf = ({ response, status }: Pick<Turn, 'response' | 'status'>): string =>
   status === 'in_progress' ? JSON.stringify({ ...(JSON.parse(response) as Fields), status }) : response;
+
+/** The ids of items that have one. */
+export const idsOf = (items: readonly { id?: unknown }[]): string[] =>
+  items.flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
 
 const noResponse = (id: string): ApiError => notFound(`Response with id '${id}' not found`);
 
@@ -157,11 +167,9 @@ class StoredResponses implements ResponseStore {
     throw found;
   }
 
-  async save({ principal, response, input }: EndedTurn): Promise<void> {
+  async save({ principal, response, text, input, events }: EndedTurn): Promise<void> {
     const { id, status = 'completed', model, previous_response_id: previous = null, output } = response;
-    const itemIds = [...input, ...output].flatMap(({ id: own }: { id?: unknown }) =>
-      typeof own === 'string' ? [own] : [],
-    );
+    const itemIds = idsOf([...input, ...output]);
     const { orgId, keyId, userId } = principal;
     await this.saves.add({
       id,
@@ -171,9 +179,11 @@ class StoredResponses implements ResponseStore {
       status,
       model,
       previousId: previous,
-      response: JSON.stringify(response),
+      response: text ?? JSON.stringify(response),
       input: JSON.stringify(input),
       itemIds,
+      events: events ?? [],
+      sequence: events === null ? countWholeEvents(response) : events.length,
     });
   }
 
@@ -207,12 +217,23 @@ class StoredResponses implements ResponseStore {
     return { text: textOf(row), input: JSON.parse(input) as Fields[], status, sequence };
   }
 
-  async list(orgId: string, { status = null, first, after = null }: ResponseQuery) {
-    if (after !== null && !ID.test(after)) throw invalid('Invalid cursor', 'after');
-    const values = [orgId, status, after, first + 1];
-    const rows = await this.options.database.tenantQuery<Turn & { id: string }>(orgId, LIST, values);
-    const page = rows.slice(0, first);
-    return { texts: page.map(textOf), nextCursor: rows.length > first ? (page.at(-1)?.id ?? null) : null };
+  async list(orgId: string, query: ResponseQuery): Promise<Page<string>> {
+    const { status = null, first, after = null, before = null, backwards = false } = query;
+    for (const [name, cursor] of Object.entries({ after, before }))
+      if (cursor !== null && !ID.test(cursor)) throw invalid('Invalid cursor', name);
+    const { database } = this.options;
+    const values = [orgId, status, after, before, first + 1];
+    const statement = listStatement(backwards);
+    const rows = await database.tenantQuery<Turn & { id: string }>(orgId, statement, values);
+    const { nodes, ...page } = toPage(rows, query, ({ id }) => id);
+    return {
+      ...page,
+      nodes: nodes.map(textOf),
+      async count() {
+        const [row] = await database.tenantQuery<{ responses: number }>(orgId, COUNT, [orgId, status]);
+        return row?.responses ?? 0;
+      },
+    };
   }
 
   async texts(orgId: string, ids: readonly string[]): Promise<Map<string, string>> {
@@ -249,7 +270,7 @@ class StoredResponses implements ResponseStore {
   }
 }
 
-/** Responses whose events are read together. */
+/** The maximum of responses whose events are read together. */
 const MAX_READS = 100;
 
 interface EventsOf {
@@ -257,6 +278,11 @@ interface EventsOf {
   id: string;
   after: number;
   limit: number;
+}
+
+function eventsWithin(texts: readonly string[], { after, limit }: EventsOf): StoredEvent[] {
+  const first = after + 1;
+  return texts.slice(after, after + limit).map((text, at) => ({ sequence: first + at, text }));
 }
 
 async function readEvents(database: Database, items: EventsOf[]): Promise<StoredEvent[][]> {
@@ -267,6 +293,11 @@ async function readEvents(database: Database, items: EventsOf[]): Promise<Stored
     items.map(({ limit }) => limit),
   ]);
   const found: StoredEvent[][] = items.map(() => []);
-  for (const { nth, sequence, text } of rows) found[nth]?.push({ sequence, text });
+  for (const { nth, sequence, text } of rows) {
+    const asked = items[nth];
+    if (sequence > 0) found[nth]?.push({ sequence, text });
+    else if (asked !== undefined)
+      found[nth] = eventsWithin(wholeEvents(JSON.parse(text) as ResponseObject), asked);
+  }
   return found;
 }

@@ -6,14 +6,15 @@ import type { Round } from '../dialects/rounds.js';
 import { DialectStream } from '../dialects/stream.js';
 import type { BrokenOff, StreamForm } from '../dialects/stream.js';
 import type { StreamedRound } from '../dialects/turn.js';
-import { begin, conclude, save } from './ending.js';
+import { begin, conclude } from './ending.js';
 import { EventLog } from './events.js';
+import type { ResponseKeeper, ResponseKeepers } from './kept.js';
 import type { ResponseObject } from './object.js';
 import { streamedRound } from './rounds.js';
 import type { ResponseEnd } from './rounds.js';
 import type { ResponseWork } from './work.js';
 
-/** What an upstream of the dialect says of the response at its beginning. */
+/** The response object in an upstream's first events; empty if there is none, and null for an upstream without the dialect. */
 function begunBy({ native }: StreamedRound): Fields | null {
   if (native === null) return null;
   for (const event of native.early) {
@@ -22,24 +23,33 @@ function begunBy({ native }: StreamedRound): Fields | null {
       const { response } = JSON.parse(event.data) as Fields;
       if (isFields(response)) return response;
     } catch {
-      // It is as if it had said nothing.
+      // An unreadable event is treated as missing.
     }
   }
   return {};
 }
 
 export class ResponseForm implements StreamForm<ResponseEnd> {
+  readonly log: EventLog;
   private readonly begun: ResponseObject;
-  /** Once its end is told. */
+  /** The complete response; null until its last event is written. */
   whole: ResponseObject | null = null;
+  /** Null if the answer is not stored, or if a worker stores it. */
+  readonly kept: ResponseKeeper | null;
+  /** The last event of an answer that its caller has cancelled. */
+  cancelled: string | null = null;
   private keeping: Promise<void> | null = null;
 
+  /** @param given `keepers` if the caller waits for the answer; `log` if the response was created before */
   constructor(
     readonly work: ResponseWork,
     first: StreamedRound,
-    readonly log = new EventLog(),
+    given: { keepers: ResponseKeepers } | { log: EventLog },
   ) {
     this.begun = begin(work, first.model, begunBy(first));
+    this.log = 'log' in given ? given.log : new EventLog();
+    this.kept = 'log' in given ? null : given.keepers.of(work, () => this.begun);
+    work.keeper = this.kept;
   }
 
   begin(): void {
@@ -47,15 +57,19 @@ export class ResponseForm implements StreamForm<ResponseEnd> {
     this.beginWork();
   }
 
-  /** One that was created before. */
+  /** Begins a response that was created before. */
   beginWork(): void {
     this.log.push({ type: 'response.in_progress', response: this.begun as never });
   }
 
-  /** @param messageId of its first message, where another process began it */
-  roundOf(found: StreamedRound, deliver: (literal: string) => void, messageId?: string): Round<ResponseEnd> {
+  /** @param ids of its first items if another process began it */
+  roundOf(
+    found: StreamedRound,
+    deliver: (literal: string) => void,
+    ids?: readonly string[],
+  ): Round<ResponseEnd> {
     const { work, log } = this;
-    return streamedRound(found, { work, log, deliver, messageId });
+    return streamedRound(found, { work, log, deliver, ids });
   }
 
   async nextRound(end: ResponseEnd, cost: Tokens): Promise<void> {
@@ -63,7 +77,7 @@ export class ResponseForm implements StreamForm<ResponseEnd> {
     await this.work.nextRound(cost, [...end.items, ...outputs]);
   }
 
-  /** The searches of a round, with their events. */
+  /** Runs the searches of a round and writes their events. */
   private search({ searches }: ResponseEnd): Promise<Fields[]> {
     const { log } = this;
     return this.work.runSearches(searches, {
@@ -81,36 +95,48 @@ export class ResponseForm implements StreamForm<ResponseEnd> {
     });
   }
 
-  tellEnd({ ended, final }: ResponseEnd, { model, tokens }: { model: Model; tokens: Tokens }): void {
+  writeFinalEvents(
+    { ended, isStated, final }: ResponseEnd,
+    { model, tokens }: { model: Model; tokens: Tokens },
+  ): void {
     const { work } = this;
-    if (work.items.length === 0 && ended.status === 'completed')
-      throw new Error('The upstream ended without an answer');
+    if (work.items.length === 0 && !isStated) throw new Error('The upstream ended without an answer');
     this.whole = conclude(work, { model, ended, tokens, final });
     const type = ended.status === 'incomplete' ? 'response.incomplete' : 'response.completed';
     this.log.push({ type, response: this.whole as never });
   }
 
   async save(): Promise<void> {
-    if (this.whole !== null) await save(this.work, this.whole);
+    if (this.whole !== null) await this.kept?.save({ response: this.whole, last: () => this.log.ready });
   }
 
-  /** Nobody is told that it is stored: a failure here is only logged. */
+  async settled(): Promise<void> {
+    if (this.whole !== null) await this.kept?.end({ response: this.whole, last: () => this.log.ready });
+  }
+
   async breakOff(round: Round<ResponseEnd>, { status, fault }: BrokenOff): Promise<void> {
-    const { work, begun } = this;
-    if (this.keeping === null && work.prepared.request.store) {
+    const { work, begun, kept } = this;
+    if (this.keeping === null && kept !== null) {
       round.breakOff();
+      // These events were not delivered to the reader, so they are dropped.
+      this.log.ready.length = 0;
       const error = fault === null ? null : { code: 'server_error' as const, message: fault.message };
       const output = work.items.filter((item) => item['status'] !== 'in_progress');
-      const response = { ...begun, status, error, output: output as never };
-      this.keeping = save(work, response).catch((cause: unknown) => {
-        work.parts.engine.options.logger.warn({ err: cause, responseId: work.id }, 'a response was not kept');
-      });
+      const response: ResponseObject = { ...begun, status, error, output: output as never };
+      const event = { type: `response.${status}`, sequence_number: kept.told, response };
+      const last = JSON.stringify(event);
+      if (kept.isCancelled) this.cancelled = last;
+      this.keeping = kept.end({ response, last: () => [last] });
     }
     await this.keeping;
   }
 }
 
-/** A streamed response on its way to its reader. */
-export function streamResponse(work: ResponseWork, first: StreamedRound): AsyncIterable<string> {
-  return new DialectStream(new ResponseForm(work, first), first);
+/** Delivers a streamed response to its reader. */
+export function streamResponse(
+  work: ResponseWork,
+  first: StreamedRound,
+  keepers: ResponseKeepers,
+): AsyncIterable<string> {
+  return new DialectStream(new ResponseForm(work, first, { keepers }), first);
 }

@@ -7,26 +7,26 @@ import type { Fields } from '../dialects/checks.js';
 
 const MAX_TOOLS = 128;
 
-/** A tool of the request, as far as it is known here. */
+/** A tool of the request, with the fields that Penstock uses. */
 interface Tool {
   type: string;
   given: Fields;
-  /** Of functions and custom tools: what the model calls it by. */
+  /** The name of a function or custom tool; null for other tools. */
   name: string | null;
 }
 
-/** What a model may call, for upstreams with the dialect and for those without. */
+/** The tools of a request, for upstreams with the dialect and for upstreams without it. */
 export interface Tools {
-  /** For a chat; undefined where there are none. */
+  /** The tools of a chat; undefined if there are none. */
   chat: Fields[] | undefined;
   chatChoice: unknown;
-  /** Names of custom tools: in a chat they are functions of one text. */
+  /** Names of the custom tools. In a chat, they are functions with one text as their parameter. */
   custom: ReadonlySet<string>;
-  /** The function that stands for web search on the search port; null where no search was asked for, or there is no port. */
+  /** The function that runs web search on the search port; null if no search was requested, or there is no port. */
   search: string | null;
-  /** Types of those that a chat cannot have. */
+  /** Types of the tools that a chat cannot have. */
   leftOut: string[];
-  /** `tools` and `tool_choice` for an upstream of the dialect, and what it is not given. */
+  /** `tools` and `tool_choice` for an upstream of the dialect, and the types that were removed for it. */
   native(provider: Pick<Provider, 'allowedTools'>): NativeTools;
 }
 
@@ -39,12 +39,12 @@ export interface NativeTools {
 
 const isSearch = (type: string): boolean => type.startsWith('web_search');
 
-/** Tools that the maker runs, and charges for: they pass only where the operator allows it (beyond 11.9). */
+/** Tools that the maker runs and charges for. They are passed on only if the operator allows it (beyond 11.9). */
 const COSTLY: ReadonlySet<string> = new Set(['file_search', 'mcp', 'code_interpreter', 'image_generation']);
 
 function isCostly({ type, given }: Tool): boolean {
   if (type !== 'shell') return COSTLY.has(type) || isSearch(type);
-  // A shell is the client's own, or a machine that the maker lends.
+  // A shell runs at the client or on a machine of the maker; the maker charges for the latter.
   return isFields(given['environment']) && given['environment']['type'] !== 'local';
 }
 
@@ -81,7 +81,7 @@ function functionOf({ name, given }: Tool): Fields {
   };
 }
 
-/** A custom tool takes a text as it is: in a chat it is a function with that text as its one parameter. */
+/** Converts a custom tool, whose input is a plain text, to a function with that text as its only parameter. */
 function customOf({ name, given }: Tool): Fields {
   const { description, format } = given;
   const grammar = isFields(format) && format['type'] === 'grammar' ? String(format['definition']) : '';
@@ -102,20 +102,20 @@ function customOf({ name, given }: Tool): Fields {
   };
 }
 
-/** A name for the search function that no tool of the caller has. */
+/** A name for the search function that differs from all the caller's tools. */
 function searchName(tools: readonly Tool[]): string {
   const taken = tools.some(({ name }) => name === SEARCH_FUNCTION.name);
   return taken ? `penstock_${SEARCH_FUNCTION.name}` : SEARCH_FUNCTION.name;
 }
 
-/** What a `tool_choice` says of which tools may or must be called. */
+/** The content of `tool_choice`: the tools that may or must be called. */
 interface Choice {
   mode: 'auto' | 'none' | 'required';
-  /** Types of hosted tools that it names. */
+  /** Types of the hosted tools in it. */
   hosted: string[];
-  /** Names of functions and custom tools that it names; null: it names none. */
+  /** Names of the functions and custom tools in it; null if it lists no tools. */
   named: string[] | null;
-  /** True: one of those must be called. */
+  /** Whether one of these tools must be called. */
   forced: boolean;
 }
 
@@ -163,12 +163,22 @@ function chatChoice(choice: Choice, search: string | null, has: boolean): unknow
   return { type: 'function', function: { name } };
 }
 
+const NO_TOOLS: Tools = {
+  chat: undefined,
+  chatChoice: undefined,
+  custom: new Set(),
+  search: null,
+  leftOut: [],
+  native: () => ({ fields: {}, leftOut: [], searches: false }),
+};
+
 /**
  * Reads `tools` and `tool_choice` (beyond 11.7).
  * @param hasPort whether the installation can search the web
  * @throws ApiError invalid_request
  */
 export function toolsOf(body: Fields, { hasPort }: { hasPort: boolean }): Tools {
+  if (body['tools'] == null && body['tool_choice'] == null) return NO_TOOLS;
   const tools = readTools(body['tools']);
   const choice = readChoice(body['tool_choice']);
   checkChoice(choice, tools);
@@ -224,7 +234,7 @@ function nativeTools(
   };
 }
 
-/** @throws ApiError invalid_request where `tool_choice` forces a tool that is left out */
+/** @throws ApiError invalid_request if `tool_choice` forces a removed tool */
 export function checkForced(body: Fields, leftOut: readonly string[]): void {
   const { tool_choice: choice } = body;
   const type = isFields(choice) ? choice['type'] : undefined;

@@ -1,17 +1,21 @@
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 import { isFields } from '../../providers/index.js';
-import type { Provider } from '../../providers/index.js';
+import type { NativeEvents, Provider } from '../../providers/index.js';
 import type { Tokens } from '../chat/usage.js';
 import type { Searched } from '../dialects/searches.js';
 import { Turn } from '../dialects/turn.js';
-import type { NativeForm, NativeTarget, TurnRequest } from '../dialects/turn.js';
+import type { NativeStreamRequest, NativeForm, NativeTarget, TurnRequest } from '../dialects/turn.js';
 import type { HeldChat } from '../chat/admission.js';
 import { DialectWork } from '../dialects/work.js';
-import type { AskedCall } from '../dialects/calls.js';
+import type { RequestedToolCall } from '../dialects/calls.js';
+import { fieldsBut } from '../dialects/checks.js';
 import type { Fields } from '../dialects/checks.js';
+import { usesUpstreamBackground } from './background/upstream-answer.js';
+import type { UpstreamAnswer } from './background/upstream-answer.js';
 import { fillMedia, translate } from './input.js';
 import type { InputItem, TranslateOptions, Translated } from './input.js';
+import type { ResponseKeeper } from './kept.js';
 import { TokenDetails } from './object.js';
 import type { Identity } from './object.js';
 import { itemId } from './request.js';
@@ -19,7 +23,7 @@ import type { ResponseRequest } from './request.js';
 import type { Tools } from './tools.js';
 import type { ResponseParts } from './responses.types.js';
 
-/** A request that may go to an upstream. */
+/** A request that passed all checks. */
 export interface Prepared {
   request: ResponseRequest;
   model: Model;
@@ -28,7 +32,7 @@ export interface Prepared {
   translating: TranslateOptions;
 }
 
-/** What a body of the dialect has that is never its upstream's. */
+/** Fields of the body that are never sent upstream unchanged. */
 const OURS = new Set([
   'model',
   'input',
@@ -46,18 +50,22 @@ const OURS = new Set([
 
 const ENCRYPTED = 'reasoning.encrypted_content';
 
-/** What a response is kept as for a retry with its Idempotency-Key. */
+/** The kind of a stored response, for a retry with its Idempotency-Key. */
 export const keptAs = (body: Fields): unknown => ['response', body];
 
-/** One response at work. */
+/** A response in progress. */
 export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
-  /** Its operation's, under its own prefix: what is stored is found to be paid for by it. */
+  /** The operation's id with the prefix of responses, so that queries can check whether a stored response is paid. */
   readonly id = `resp_${this.turn.chat.operationId.slice('op_'.length)}`;
   readonly createdAt = Math.floor(Date.now() / 1000);
   readonly details = new TokenDetails();
-  /** All of its items, in order. */
+  /** Stores it while its caller waits; null if it is not stored, or if a worker stores it. */
+  keeper: ResponseKeeper | null = null;
+  /** In a worker: the answer that an upstream continues by itself. */
+  upstreamAnswer: UpstreamAnswer | null = null;
+  /** All items of its output, in order. */
   readonly items: Fields[] = [];
-  /** Items that further rounds got beside the input. */
+  /** Items that were added to the input for further rounds. */
   private readonly more: Fields[] = [];
 
   /** @throws ApiError in the order of decisions 1 */
@@ -65,7 +73,7 @@ export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
     return ResponseWork.with(parts, prepared, (request) => Turn.admit(parts.engine, call, request));
   }
 
-  /** One that was admitted before. @throws ApiError where it cannot be done any more */
+  /** Continues a response that was admitted before. @throws ApiError if that is no longer possible */
   static resume(parts: ResponseParts, held: HeldChat, prepared: Prepared): Promise<ResponseWork> {
     const { engine } = parts;
     return ResponseWork.with(parts, prepared, async (request) =>
@@ -90,8 +98,9 @@ export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
     const native: NativeForm = {
       dialect: 'responses',
       body: (target) => (work === null ? null : work.nativeBody(target)),
-      brings: (type) =>
+      isContentEvent: (type) =>
         !/^response\.(?:created|in_progress|queued)$/.test(type) && type.startsWith('response.'),
+      follow: (events, asked) => work?.followed(events, asked) ?? events,
     };
     const turn = await turnOf({ chat, texts: translated.texts, native });
     work = new ResponseWork(parts, prepared, turn);
@@ -99,7 +108,7 @@ export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
     return work;
   }
 
-  /** @param provider of the model that answers, where it speaks the dialect itself */
+  /** @param provider of the model that answers, if it has the dialect; else null */
   identity(model: Model, provider: Provider | null): Identity {
     const { request, tools } = this.prepared;
     const leftOut = provider === null ? tools.leftOut : tools.native(provider).leftOut;
@@ -115,13 +124,14 @@ export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
     this.details.add(reported);
   }
 
-  override forget(): Promise<void> {
-    return this.parts.store.forget(this.turn.call.principal.orgId, this.id);
+  override async forget(): Promise<void> {
+    if (this.keeper?.forget() === true)
+      await this.parts.store.forget(this.turn.call.principal.orgId, this.id);
   }
 
-  /** Runs the searches of a round; each is an item of the answer. @param begun told of each before it runs */
+  /** Runs the searches of a round; each is an item of the answer. @param told `begun` is called before each search, `ended` after it */
   async runSearches(
-    calls: readonly AskedCall[],
+    calls: readonly RequestedToolCall[],
     told: { begun(item: Fields, index: number): void; ended(item: Fields, index: number): void },
   ): Promise<Fields[]> {
     const outputs: Fields[] = [];
@@ -147,26 +157,39 @@ export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
     return outputs;
   }
 
-  /** Goes on after a round with what it asked for. @throws ApiError; the call is settled then */
+  /** Starts the next round with the items and results of the last one. @throws ApiError; the call is settled then */
   async nextRound(cost: Tokens, items: readonly Fields[]): Promise<void> {
     this.rounds++;
     this.more.push(...items);
     const inputs: InputItem[] = items.map((item) => ({ item, where: null }));
     const { messages, texts } = translate(inputs, { ...this.prepared.translating, instructions: null });
     const said = messages.map((message) => JSON.stringify(message));
-    // A choice that forced a call has been followed.
+    // The model has made the forced call, so the choice no longer applies.
     const fields = this.prepared.tools.chatChoice === undefined ? {} : { tool_choice: 'auto' };
     await this.turn.extend(cost, { messages, texts: [...texts, ...said], fields });
+  }
+
+  /** Whether the upstream continues the answer by itself. Only in the first round, because later rounds depend on the results of searches. */
+  private isKeptByUpstream({ model, provider }: Omit<NativeTarget, 'maxTokens'>): boolean {
+    return this.rounds === 1 && this.upstreamAnswer !== null && usesUpstreamBackground(model, provider);
+  }
+
+  private followed(events: NativeEvents, asked: NativeStreamRequest): NativeEvents {
+    const { upstreamAnswer } = this;
+    if (upstreamAnswer === null) return events;
+    // An answer that was requested before is no longer needed.
+    void upstreamAnswer.leave();
+    return this.isKeptByUpstream(asked) ? upstreamAnswer.follow(events, asked) : events;
   }
 
   private nativeBody({ model, provider, maxTokens }: NativeTarget) {
     const { request, tools, translated } = this.prepared;
     const { body } = request;
-    const passed = Object.fromEntries(Object.entries(body).filter(([name]) => !OURS.has(name)));
+    const passed = fieldsBut(body, OURS);
     const { fields } = tools.native(provider);
     if (this.more.length > 0 && fields.tool_choice !== undefined) fields.tool_choice = 'auto';
     const given = Array.isArray(body['include']) ? (body['include'] as string[]) : [];
-    // What it thought must come back with the next turn, whoever keeps it meanwhile.
+    // The next turn must send the reasoning back, so the stored response needs its encrypted form.
     const include = given.includes(ENCRYPTED) || !request.store ? given : [...given, ENCRYPTED];
     return {
       body: {
@@ -175,7 +198,9 @@ export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
         model: model.upstream?.modelId ?? model.name,
         input: [...translated.items, ...this.more.map(({ id: _, ...item }) => item)],
         max_output_tokens: maxTokens,
-        store: false,
+        ...(this.isKeptByUpstream({ model, provider })
+          ? { store: true, background: true }
+          : { store: false }),
         ...(include.length === 0 ? {} : { include }),
       },
       ...(include === given ? {} : { addedIncludes: [ENCRYPTED] }),
@@ -183,7 +208,7 @@ export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
   }
 }
 
-function actionOf({ arguments: said }: AskedCall, searched: Searched | null): Fields {
+function actionOf({ arguments: said }: RequestedToolCall, searched: Searched | null): Fields {
   if (searched !== null && searched.query !== '')
     return {
       type: 'search',
@@ -196,7 +221,7 @@ function actionOf({ arguments: said }: AskedCall, searched: Searched | null): Fi
     const parsed = JSON.parse(said) as unknown;
     query = isFields(parsed) ? parsed['query'] : '';
   } catch {
-    // Shown without one.
+    // The search is shown without its query.
   }
   return { type: 'search', query: typeof query === 'string' ? query : '' };
 }

@@ -28,7 +28,7 @@ export interface SttInput {
   model_inputs?: ModelInputs;
   /** The model for which the file must be decoded here; not in a job's inputParams. */
   reader?: string;
-  /** The whole seconds that are charged; set once the file was inspected. */
+  /** The whole seconds that are charged; set when the file was inspected. */
   seconds?: number;
 }
 

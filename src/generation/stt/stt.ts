@@ -1,3 +1,4 @@
+import { encodeTranscriptPart } from '../../contract/live.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
@@ -5,7 +6,7 @@ import type { Transcription, SttModel } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { clampTimes } from './clamp-times.js';
-import { easeProgress } from '../pipeline/progress.js';
+import { smoothProgress } from '../pipeline/progress.js';
 import {
   measureInputAudio,
   readInputAudio,
@@ -87,7 +88,7 @@ async function run(options: SttKindOptions, context: JobContext, work: Work): Pr
   const { job, progress } = context;
   const { input, model } = work;
   const sound = await readInputAudio(options.files, job.orgId, input.file as { $file: string });
-  const easing = easeProgress((percent) => progress((percent * LISTENING_SHARE) / 100));
+  const easing = smoothProgress((percent) => progress((percent * LISTENING_SHARE) / 100));
   try {
     const heard = await listen(options, context, { ...work, sound, report: easing.report });
     const { text, language } = heard.value;
@@ -117,7 +118,7 @@ async function listen(
   context: JobContext,
   { input, model, sound, report }: Listening,
 ): Promise<Answered<Transcription>> {
-  const { job, signal } = context;
+  const { job, signal, parts } = context;
   return await callEngine(options.upstreams, model, {
     kind: 'stt',
     job: context,
@@ -138,6 +139,12 @@ async function listen(
           : {}),
         signal,
         onProgress: report,
+        ...(parts === null
+          ? {}
+          : {
+              onTranscriptPart: (part) => parts.give(encodeTranscriptPart(part)),
+              logprobs: parts.liveOptions.logprobs === true,
+            }),
       });
       return clampTimes(heard, sound.durationSeconds);
     },
@@ -151,13 +158,13 @@ function cutsSubtitles({ response_format: format }: SttInput, { capabilities }: 
 }
 
 /** Contract 2.9: words only if they were requested. */
-function shownSegments({ segments }: Transcription, { timestamp_granularities: asked }: SttInput) {
+function shownSegments({ segments }: Transcription, { timestamp_granularities: requested }: SttInput) {
   return segments.map(({ start, end, text, speaker, words }) => ({
     start,
     end,
     text,
     speaker,
-    ...(asked.includes('word') ? { words: words ?? [] } : {}),
+    ...(requested.includes('word') ? { words: words ?? [] } : {}),
   }));
 }
 

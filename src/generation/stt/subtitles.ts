@@ -1,4 +1,4 @@
-/** What a subtitle is made from. */
+/** The data of a subtitle. */
 export interface CueSource {
   /** Seconds. */
   start: number;
@@ -35,7 +35,7 @@ export function toSrt(segments: readonly CueSource[]): string {
     .join('');
 }
 
-/** WebVTT: the head line, then cues with times as `HH:MM:SS.mmm`. */
+/** WebVTT: the header line, then cues with times as `HH:MM:SS.mmm`. */
 export function toVtt(segments: readonly CueSource[]): string {
   const cues = cuesOf(segments).map(({ startMs, endMs, text, speaker }) => {
     const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -128,7 +128,7 @@ export function parseTtsInput(
   const inputs = readInputs(params, can, dialect);
   if (transcript !== undefined && !reference)
     throw invalid('reference_text needs reference_audio', 'reference_text');
-  const asked: TtsInput = {
+  const requested: TtsInput = {
     input,
     voice,
     speed: speed ?? 1,
@@ -138,6 +138,6 @@ export function parseTtsInput(
     ...(inputs === undefined ? {} : { model_inputs: inputs }),
     ...(reference && can.decodesHere === true ? { reader: model.id } : {}),
   };
-  checkTtsInput(asked, { model, can });
-  return asked;
+  checkTtsInput(requested, { model, can });
+  return requested;
 }

@@ -8,11 +8,12 @@ import type { KnownSpeech, TtsCapabilities } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
-import { easeProgress } from '../pipeline/progress.js';
+import { smoothProgress } from '../pipeline/progress.js';
 import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../pipeline/input-audio.js';
 import type { Answered } from '../pipeline/upstreams.js';
 import { inFormat, storeSound } from '../pipeline/sound-output.js';
 import type { SoundInFormat, SoundMade } from '../pipeline/sound-output.js';
+import { liveSound } from './live-sound.js';
 import { checkTtsInput, nearestVoice, parseTtsInput } from './input.js';
 import type { TtsInput } from './input.js';
 import { TTS } from './kind.js';
@@ -24,6 +25,8 @@ export type TtsKindOptions = Pick<
 >;
 
 const MAX_SAMPLE_SECONDS = 600;
+/** The slowest speech names digits and letters one by one. */
+const CHARACTERS_PER_SECOND = 2;
 /** The upstream's work counts as this much of a job's progress. */
 const SPEAKING_SHARE = 90;
 
@@ -35,7 +38,7 @@ export function createTtsKind(options: TtsKindOptions): GenerationKind<TtsInput>
       parseTtsInput(body, model, engineOf(options.providers, 'tts', model)?.capabilities, dialect),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (input, model) => priceOfUnits(characterCount(input.input), model),
-    units: ({ input }) => ({ character: characterCount(input) }),
+    units: ({ input, speed }) => ({ character: characterCount(input), second: longest(input, speed) }),
     inputParams: ({ reader: _, ...input }, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as TtsInput, model }),
@@ -46,6 +49,10 @@ export function createTtsKind(options: TtsKindOptions): GenerationKind<TtsInput>
     }),
   };
 }
+
+/** The maximum duration of the speech in seconds, with a pause at its end. */
+const longest = (input: string, speed: number): number =>
+  Math.ceil(characterCount(input) / CHARACTERS_PER_SECOND / speed) + 1;
 
 async function prepare(
   options: TtsKindOptions,
@@ -72,7 +79,7 @@ interface Work {
 async function run(options: TtsKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
   const { progress } = context;
   const { input, model } = work;
-  const easing = easeProgress((percent) => progress((percent * SPEAKING_SHARE) / 100));
+  const easing = smoothProgress((percent) => progress((percent * SPEAKING_SHARE) / 100));
   try {
     const { value: made, model: speaker } = await speak(options, context, { ...work, report: easing.report });
     const format = input.response_format;
@@ -101,7 +108,7 @@ async function speak(
   context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
 ): Promise<Answered<SoundInFormat & SpeechKnown>> {
-  const { job, signal } = context;
+  const { job, signal, parts } = context;
   const sample = input.reference_audio;
   const reference =
     typeof sample === 'object'
@@ -110,7 +117,7 @@ async function speak(
           text: input.reference_text ?? null,
         }
       : undefined;
-  // A fallback has other voices than the model that the caller chose one of.
+  // A fallback may not have the chosen voice.
   const voiceAt = (target: Model, can: TtsCapabilities | undefined): string =>
     target.id === model.id || can === undefined ? input.voice : nearestVoice(input.voice, can);
   try {
@@ -130,6 +137,9 @@ async function speak(
           ...(input.model_inputs === undefined ? {} : { providerOptions: { penstock: input.model_inputs } }),
           abortSignal: signal,
           onProgress: report,
+          ...(parts === null
+            ? {}
+            : { onSound: liveSound(input.response_format, (bytes) => parts.give(bytes)) }),
         });
         const { known, ...sound } = soundOf(made);
         const format = input.response_format;

@@ -101,8 +101,8 @@ function otherRefused(params: Params, given: 'source_image' | 'source_video', mo
 }
 
 function readFps(params: Params): VideoInput['fps'] {
-  const asked = params.raw('fps') ?? 30;
-  const fps = FPS.find((rate) => rate === asked);
+  const requested = params.raw('fps') ?? 30;
+  const fps = FPS.find((rate) => rate === requested);
   if (fps === undefined) throw invalid('fps must be 30 or 60', 'fps');
   return fps;
 }

@@ -12,7 +12,7 @@ import type { Video, VideoFacts } from '../../video/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
-import { easeProgress } from '../pipeline/progress.js';
+import { smoothProgress } from '../pipeline/progress.js';
 import { createWithdrawal } from '../pipeline/orders.js';
 import type { Answered } from '../pipeline/upstreams.js';
 import { checkVideoInput, parseVideoInput, priceOfVideo, videoDimensions } from './input.js';
@@ -74,7 +74,7 @@ interface Work {
 
 async function run(options: VideoKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
   const { job, signal, progress } = context;
-  const easing = easeProgress((percent) => progress((percent * FILMING_SHARE) / 100));
+  const easing = smoothProgress((percent) => progress((percent * FILMING_SHARE) / 100));
   try {
     const { value: made, model } = await make(options, context, { ...work, report: easing.report });
     const { bytes, width, height, durationSeconds } = made;

@@ -5,7 +5,7 @@ const BOUND = {
   text: 'SELECT penstock_bound_in_usd($1) AS bound',
 };
 
-/** Whether a hard budget in USD counts a job's operation. Asked only where a fallback without a price would be next. */
+/** Whether a hard budget in USD counts a job's operation. Called only if the next fallback has no price. */
 export async function isBoundInUsd(sql: Sql, operationId: string): Promise<boolean> {
   const [row] = await sql.query<{ bound: boolean }>(BOUND, [operationId]);
   return row?.bound === true;

@@ -67,7 +67,7 @@ export interface EarlyClaim {
  * locked and before the commit is on the disk, so that work can begin in the meantime. Results are written only if the claim is `held`.
  */
 export function takeJobs(sql: DedicatedSql, claiming: Claiming): EarlyClaim {
-  const { rows, committed } = sql.early<ClaimedRow>(TAKE, valuesOf(claiming), TAKEN);
+  const { rows, committed } = sql.queryWithEarlyRows<ClaimedRow>(TAKE, valuesOf(claiming), TAKEN);
   return {
     jobs: rows.then((all) => all.map(toClaimed)),
     held: committed.then(

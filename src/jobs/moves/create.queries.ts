@@ -1,6 +1,6 @@
 import type { Database } from '../../database/database.types.js';
 import { ApiError } from '../../contract/errors.js';
-import { orKeyLost } from '../../idempotency/index.js';
+import { toKeyLostError } from '../../idempotency/index.js';
 import { createBatcher, wasRolledBack } from '../batcher.js';
 import type { Job, NewJob } from '../jobs.types.js';
 
@@ -50,8 +50,10 @@ function toItem(input: NewJob): Record<string, unknown> {
     operationId: input.operationId,
     requestId: input.requestId,
     client: input.client,
+    countedFor: input.countedFor ?? null,
     fileIds: input.fileIds,
     idempotencyKey: input.idempotencyKey ?? null,
+    live: input.live ?? null,
     maxPending: principal.plan.maxPendingJobs,
   };
 }
@@ -84,6 +86,7 @@ function toCreated(input: NewJob, createdAt: string): Job {
     attempt: 0,
     fence: 0,
     sequence: 1,
+    live: input.live ?? null,
   };
 }
 
@@ -94,7 +97,7 @@ function byOrganisation({ principal: a }: NewJob, { principal: b }: NewJob): num
 
 /**
  * (none) → pending. Concurrent creates share a transaction.
- * @throws ApiError rate_limited `Too many pending jobs`; conflict where another request has the call's Idempotency-Key by now
+ * @throws ApiError rate_limited `Too many pending jobs`; conflict if another request has taken the call's Idempotency-Key meanwhile
  */
 export function createJobCreation(database: Pick<Database, 'system'>): (input: NewJob) => Promise<Job> {
   const batcher = createBatcher<NewJob, Answer | undefined>({
@@ -111,7 +114,7 @@ export function createJobCreation(database: Pick<Database, 'system'>): (input: N
   });
   return async (input) => {
     const answer = await batcher.add(input).catch((error: unknown) => {
-      throw orKeyLost(error);
+      throw toKeyLostError(error);
     });
     if (!answer?.createdAt) throw tooMany();
     return toCreated(input, answer.createdAt);

@@ -28,7 +28,7 @@ export async function filesOf(sql: Sql, jobIds: string[]): Promise<{ orgId: stri
   return sql.query(FILES, [jobIds]);
 }
 
-/** Removes the jobs with their events. Answers how many there were. */
+/** Removes the jobs with their events. Returns their number. */
 export async function forgetJobs(sql: Sql, jobIds: string[]): Promise<number> {
   const [row] = await sql.query<{ n: number }>(FORGET, [jobIds]);
   return row?.n ?? 0;

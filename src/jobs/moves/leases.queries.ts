@@ -7,7 +7,7 @@ const RELEASE = { name: 'leases_release', text: 'SELECT penstock_leases_release(
 /** Tables whose rows workers hold under leases. */
 export type LeasedTable = 'jobs' | 'agent_runs' | 'responses';
 
-/** Where the workers of a table hear that a row waits. Jobs are requeued with an event of their own. */
+/** The notification channel on which a table's workers learn of waiting rows. Requeued jobs have an event instead. */
 const PENDING = { agent_runs: 'penstock_run_pending', responses: 'penstock_response_pending' };
 
 export interface Leases {

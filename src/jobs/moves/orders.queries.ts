@@ -32,7 +32,7 @@ export async function forgetOrders(sql: Sql, jobId: string): Promise<void> {
  * Takes orders of jobs that were cancelled or failed at least this long ago and whose worker did not cancel them. Each order is returned once, to
  * one worker.
  */
-export async function takeLeftOrders(
+export async function claimOrphanedOrders(
   sql: Sql,
   olderThanMs: number,
 ): Promise<(Order & { jobId: string; tool: Tool })[]> {

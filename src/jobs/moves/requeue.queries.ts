@@ -10,10 +10,10 @@ const SWEEP = {
   repeatable: true,
 } as const;
 
-/** Attempts that a job has before it fails with `Job processing error`. */
+/** The maximum of attempts; then a job fails with `Job processing error`. */
 export const MAX_ATTEMPTS = 3;
 
-/** processing → pending without counting the attempt (a worker that stops). Answers the ids that moved. */
+/** processing → pending without counting the attempt (a worker that stops). Returns the ids that moved. */
 export async function requeueJobs(sql: Sql, workerId: string, attempts: Attempt[]): Promise<string[]> {
   if (attempts.length === 0) return [];
   const ids = attempts.map(({ id }) => id);
@@ -26,7 +26,7 @@ export async function requeueJobs(sql: Sql, workerId: string, attempts: Attempt[
 }
 
 /** The result of a sweep. */
-export interface Swept {
+export interface SweepResult {
   moved: number;
   /** Jobs wait to be claimed. */
   pending: boolean;
@@ -35,11 +35,11 @@ export interface Swept {
 }
 
 /**
- * processing → pending (lease lost), or failed (third attempt, or time over), at most 200 jobs. Also returns what there is to do, so that an idle
+ * processing → pending (lease lost), or failed (third attempt, or time over), at most 200 jobs. Also reports the remaining work, so that an idle
  * worker sends no further query.
  */
-export async function sweepJobs(sql: Sql): Promise<Swept> {
-  const [row] = await sql.query<Swept>(SWEEP, [MAX_ATTEMPTS]);
+export async function sweepJobs(sql: Sql): Promise<SweepResult> {
+  const [row] = await sql.query<SweepResult>(SWEEP, [MAX_ATTEMPTS]);
   if (row === undefined) return { moved: 0, pending: true, orders: true };
   return { ...row, pending: row.pending || row.moved > 0 };
 }

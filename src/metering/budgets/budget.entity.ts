@@ -23,7 +23,7 @@ export const BudgetEntity = defineEntity({
   },
   filters: {
     ...tenantFilter(),
-    // The caps of client tokens are no budgets that people administer.
+    // Caps of client tokens are not budgets that people administer.
     administered: { name: 'administered', cond: { tokenId: null }, default: true },
   },
 });

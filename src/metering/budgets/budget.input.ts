@@ -10,7 +10,7 @@ import type { BudgetChange, NewBudget } from './budget.types.js';
 const MAX_NAME = 200;
 const MAX_THRESHOLDS = 10;
 const DEFAULT_THRESHOLDS = [0.5, 0.8, 1];
-/** A thousand million dollars, or a million million units. */
+/** The maximum: 10^9 dollars, or 10^12 units. */
 const MAX_STORED = { usd: 10n ** 18n, bucket: 10n ** 14n };
 
 type Columns = Pick<
@@ -43,7 +43,7 @@ function capOf(unit: BudgetUnit, limit: BudgetAmount): bigint {
   return stored;
 }
 
-/** Parts of the limit in ten-thousandths, each once, the lowest first. */
+/** Parts of the limit in ten-thousandths, without duplicates, in ascending order. */
 function thresholdsOf(given: readonly number[]): number[] {
   const parts = given.map((part) => scaled(part));
   if (parts.length > MAX_THRESHOLDS || parts.some((part) => part === null))

@@ -1,8 +1,8 @@
-/** Statements of budgets that lock, count or read counters; all else goes through the entity. */
+/** Statements of budgets that lock, count or read counters; all others use the entity. */
 
 /**
- * Gives the organisation a new version, so that no process admits a call by the budgets of before, and holds its row: changes of one
- * organisation wait for each other. Calls never wait for that lock.
+ * Gives the organisation a new version, so that no process admits a call with the old budgets, and locks its row, so that changes of
+ * one organisation run one after the other. Calls never wait for that lock.
  */
 export const NEW_VERSION = 'UPDATE organizations SET version = version + 1 WHERE id = $1 RETURNING 1';
 
@@ -12,7 +12,7 @@ export const NOTIFY = `SELECT pg_notify('penstock_org_changed', $1)`;
 /** Unix milliseconds, as text. */
 const milliseconds = (time: string): string => `floor(extract(epoch FROM ${time}) * 1000)::bigint::text`;
 
-/** By budget, what the current period's counters add up to; `$2` null: all budgets of the organisation. */
+/** For each budget, the sum of the current period's counters; `$2` null: all budgets of the organisation. */
 export const FIGURES = `
 SELECT b.id, ${milliseconds('greatest(b.created_at, p.start)')} AS counts_from,
   ${milliseconds('penstock_budget_end(b.period, p.now)')} AS resets_at,
@@ -20,10 +20,10 @@ SELECT b.id, ${milliseconds('greatest(b.created_at, p.start)')} AS counts_from,
 FROM budgets b
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS now, penstock_budget_start(b.period, clock_timestamp()) AS start) p
 LEFT JOIN budget_counters c ON c.budget_id = b.id AND c.period_start = p.start
-WHERE b.org_id = $1 AND b.token_id IS NULL AND ($2::text IS NULL OR b.id = $2)
-GROUP BY b.id, p.start, p.now ORDER BY b.id`;
+WHERE b.org_id = $1 AND b.token_id IS NULL AND b.id = ANY ($2::text[])
+GROUP BY b.id, p.start, p.now`;
 
-/** The figures of counters, by their budgets' ids and subjects. */
+/** The amounts of counters, by their budgets' ids and subjects. */
 export const CALLERS_FIGURES = `
 SELECT b.id, v.subject, ${milliseconds('greatest(b.created_at, p.start)')} AS counts_from,
   ${milliseconds('penstock_budget_end(b.period, p.now)')} AS resets_at,
@@ -34,17 +34,21 @@ LEFT JOIN budget_counters c ON c.budget_id = b.id AND c.period_start = p.start A
 ORDER BY v.nth`;
 
 /** The current period's counters of a budget, by subject, after one. */
-export const SUBJECTS = `
-SELECT c.subject, c.spent::text AS spent, c.reserved::text AS reserved
-FROM budgets b JOIN budget_counters c
+const COUNTED = `budgets b JOIN budget_counters c
   ON c.budget_id = b.id AND c.period_start = penstock_budget_start(b.period, clock_timestamp())
-WHERE b.org_id = $1 AND b.id = $2 AND ($3::text IS NULL OR c.subject > $3 COLLATE "C")
-ORDER BY c.subject LIMIT $4`;
+WHERE b.org_id = $1 AND b.id = $2`;
+
+export const subjectsStatement = (backwards: boolean): string => `
+SELECT c.subject, c.spent::text AS spent, c.reserved::text AS reserved
+FROM ${COUNTED} AND ($3::text IS NULL OR c.subject > $3 COLLATE "C") AND ($4::text IS NULL OR c.subject < $4 COLLATE "C")
+ORDER BY c.subject ${backwards ? 'DESC' : 'ASC'} LIMIT $5`;
+
+export const COUNT_SUBJECTS = `SELECT count(*)::float8 AS subjects FROM ${COUNTED}`;
 
 /** Counters of a budget, locked in the order in which calls lock them. */
 const LOCKED = 'SELECT c.id FROM budget_counters c WHERE c.budget_id = $1 ORDER BY c.id FOR UPDATE';
 
-/** After a change of the limit or the thresholds. */
+/** Updates the counters after a change of the limit or the thresholds. */
 export const MARK_COUNTERS = `
 WITH locked AS MATERIALIZED (${LOCKED})
 UPDATE budget_counters c SET fires_at = penstock_budget_fires_at(b.cap, b.thresholds, c.fired)

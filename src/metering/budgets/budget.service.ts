@@ -4,6 +4,8 @@ import type { Principal } from '../../access/index.js';
 import { recordChange } from '../../audit/index.js';
 import type { AuditChange } from '../../audit/index.js';
 import { EACH_SUBJECT } from '../../contract/budgets.js';
+import { badCursor, toPage, oldestFirst } from '../../collections/page.js';
+import type { Page, PageQuery } from '../../collections/page.js';
 import { invalid, notFound } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
 import { sqlOf } from '../../database/index.js';
@@ -11,7 +13,7 @@ import type { Database } from '../../database/index.js';
 import { budgetAmount } from './budget-amount.js';
 import { BudgetEntity } from './budget.entity.js';
 import type { BudgetRow } from './budget.entity.js';
-import { countersOfCaller } from './concerned.js';
+import { countersOfCaller } from './matching-counters.js';
 import { changedColumns, columnsOf } from './budget.input.js';
 import {
   CALLERS_FIGURES,
@@ -20,7 +22,8 @@ import {
   MARK_COUNTERS,
   NEW_VERSION,
   NOTIFY,
-  SUBJECTS,
+  COUNT_SUBJECTS,
+  subjectsStatement,
 } from './budget.queries.js';
 import type { Budget, BudgetChange, BudgetService, BudgetSubject, NewBudget } from './budget.types.js';
 
@@ -79,9 +82,19 @@ function toBudget(row: BudgetRow, figures: FiguresRow): Budget {
 }
 
 async function read(em: EntityManager, row: BudgetRow): Promise<Budget> {
-  const [figures] = await sqlOf(em).query<FiguresRow>(FIGURES, [row.orgId, row.id]);
-  if (figures === undefined) throw noBudget();
-  return toBudget(row, figures);
+  const [found] = await readAll(em, row.orgId, [row]);
+  if (found === undefined) throw noBudget();
+  return found;
+}
+
+/** In the order of the rows; without one that was deleted meanwhile. */
+async function readAll(em: EntityManager, orgId: string, rows: readonly BudgetRow[]): Promise<Budget[]> {
+  const read = await sqlOf(em).query<FiguresRow>(FIGURES, [orgId, rows.map(({ id }) => id)]);
+  const figures = new Map(read.map((one) => [one.id, one]));
+  return rows.flatMap((row) => {
+    const found = figures.get(row.id);
+    return found === undefined ? [] : [toBudget(row, found)];
+  });
 }
 
 /** @throws ApiError invalid_request unless it is one of the organisation's API keys */
@@ -90,7 +103,7 @@ async function checkKey(em: EntityManager, orgId: string, id: string): Promise<v
     throw invalid("subject must name one of the organization's keys by its id, or * for each", 'subject');
 }
 
-/** Reads a budget whose organisation is held. */
+/** Reads a budget whose organisation is locked. */
 async function hold(em: EntityManager, id: string, orgId: string): Promise<BudgetRow> {
   await sqlOf(em).query(NEW_VERSION, [orgId]);
   const row = await em.findOne(BudgetEntity, { id, orgId });
@@ -106,13 +119,31 @@ class Budgets implements BudgetService {
   constructor(private readonly database: Database) {}
 
   list(orgId: string): Promise<Budget[]> {
+    return this.database.tenant(orgId, async (em) =>
+      readAll(em, orgId, await em.find(BudgetEntity, { orgId }, { orderBy: { id: 'asc' } })),
+    );
+  }
+
+  async page(orgId: string, query: PageQuery): Promise<Page<Budget>> {
+    const bad = badCursor(query, (cursor) => /^bud_[0-9a-z]{26}$/.test(cursor));
+    if (bad !== undefined) throw invalid('Invalid cursor', bad);
+    const { parts, options } = oldestFirst(query);
+    return await this.database.tenant(orgId, async (em) => {
+      const rows = await em.find(BudgetEntity, { $and: [{ orgId }, ...parts] }, options);
+      const page = toPage(rows, query, ({ id }) => id);
+      return {
+        ...page,
+        nodes: await readAll(em, orgId, page.nodes),
+        count: () => this.database.tenant(orgId, (own) => own.count(BudgetEntity, { orgId })),
+      };
+    });
+  }
+
+  get(orgId: string, id: string): Promise<Budget> {
     return this.database.tenant(orgId, async (em) => {
-      const rows = new Map((await em.find(BudgetEntity, { orgId })).map((row) => [row.id, row]));
-      const figures = await sqlOf(em).query<FiguresRow>(FIGURES, [orgId, null]);
-      return figures.flatMap((one) => {
-        const row = rows.get(one.id);
-        return row === undefined ? [] : [toBudget(row, one)];
-      });
+      const row = await em.findOne(BudgetEntity, { id, orgId });
+      if (row === null) throw noBudget();
+      return await read(em, row);
     });
   }
 
@@ -160,29 +191,40 @@ class Budgets implements BudgetService {
     });
   }
 
-  delete(id: string, orgId?: string): Promise<void> {
+  delete(id: string, orgId?: string): Promise<Budget> {
     return this.database.allTenants(async (em) => {
       const found = await em.findOne(BudgetEntity, orgId === undefined ? { id } : { id, orgId });
       if (found === null) throw noBudget();
       const row = await hold(em, id, found.orgId);
+      const deleted = await read(em, row);
       await sqlOf(em).query(DELETE_COUNTERS, [id]);
       await em.nativeDelete(BudgetEntity, { id });
-      await tell(em, row, { action: 'budget_deleted', before: definitionOf(row) });
+      await recordAndNotify(em, row, { action: 'budget_deleted', before: definitionOf(row) });
+      return deleted;
     });
   }
 
-  subjects(orgId: string, id: string, { first, after }: { first: number; after?: string }) {
+  private async countSubjects(orgId: string, id: string): Promise<number> {
+    const [row] = await this.database.tenant(orgId, (em) =>
+      sqlOf(em).query<{ subjects: number }>(COUNT_SUBJECTS, [orgId, id]),
+    );
+    return row?.subjects ?? 0;
+  }
+
+  subjects(orgId: string, id: string, query: PageQuery) {
+    const { first, after, before, backwards = false } = query;
     return this.database.tenant(orgId, async (em) => {
       const row = await em.findOne(BudgetEntity, { id, orgId });
       if (row === null) throw noBudget();
-      const last = after === undefined ? null : subjectAt(after);
-      const rows = await sqlOf(em).query<SubjectRow>(SUBJECTS, [orgId, id, last, first + 1]);
-      const page = rows.slice(0, first);
-      const cursors = page.map(({ subject }) => Buffer.from(subject).toString('base64url'));
+      const [last, next] = [after, before].map((cursor) => (cursor === undefined ? null : subjectAt(cursor)));
+      const values = [orgId, id, last ?? null, next ?? null, first + 1];
+      const rows = await sqlOf(em).query<SubjectRow>(subjectsStatement(backwards), values);
+      const { nodes, ...page } = toPage(rows, query, cursorOf);
       return {
-        nodes: page.map((one): BudgetSubject => ({ subject: one.subject || null, ...figuresOf(row, one) })),
-        cursors,
-        nextCursor: rows.length > first ? (cursors.at(-1) ?? null) : null,
+        ...page,
+        nodes: nodes.map((one): BudgetSubject => ({ subject: one.subject || null, ...figuresOf(row, one) })),
+        cursors: nodes.map(cursorOf),
+        count: () => this.countSubjects(orgId, id),
       };
     });
   }
@@ -190,20 +232,26 @@ class Budgets implements BudgetService {
 
 type Change = Pick<AuditChange, 'action' | 'before' | 'after'>;
 
-/** Records a change and tells it to every process at the commit. */
-async function tell(em: EntityManager, { orgId, id, name }: BudgetRow, change: Change): Promise<void> {
+/** Writes the audit log's row of a change and notifies all processes at the commit. */
+async function recordAndNotify(
+  em: EntityManager,
+  { orgId, id, name }: BudgetRow,
+  change: Change,
+): Promise<void> {
   await recordChange(em, { orgId, subject: { id, name }, ...change });
   await sqlOf(em).query(NOTIFY, [orgId]);
 }
 
 async function changed(em: EntityManager, row: BudgetRow, change: Change): Promise<Budget> {
-  await tell(em, row, change);
+  await recordAndNotify(em, row, change);
   return await read(em, row);
 }
 
 const MAX_CURSOR = 2000;
 
 /** @throws ApiError invalid_request */
+const cursorOf = ({ subject }: SubjectRow): string => Buffer.from(subject).toString('base64url');
+
 function subjectAt(cursor: string): string {
   const subject = cursor.length > MAX_CURSOR ? '' : Buffer.from(cursor, 'base64url').toString();
   if (Buffer.from(subject).toString('base64url') !== cursor || subject.includes('\0'))

@@ -1,10 +1,11 @@
 import type { Principal } from '../../access/access.types.js';
+import type { Page, PageQuery } from '../../collections/page.js';
 import type { BudgetAmount, BudgetPeriod, BudgetScope, BudgetUnit } from '../../contract/budgets.js';
 
-/** What a budget, or one of its subjects, has spent in the current period. */
+/** The amounts of a budget, or of one of its subjects, in the current period. */
 export interface BudgetFigures {
   spent: BudgetAmount;
-  /** What open calls may still spend. */
+  /** The amount that open calls may still spend. */
   reserved: BudgetAmount;
 }
 
@@ -13,23 +14,23 @@ export interface Budget extends BudgetFigures {
   id: string;
   name: string;
   scope: BudgetScope;
-  /** Null: the organisation. `*`: each by itself. */
+  /** Null: the organisation. `*`: each subject separately. */
   subject: string | null;
   unit: BudgetUnit;
   limit: BudgetAmount;
   period: BudgetPeriod;
-  /** From when on calls count: the period's beginning, or the budget's. */
+  /** Calls count from this time on: the later of the period's beginning and the budget's creation. */
   countsFrom: string;
-  /** Null of a total. */
+  /** Null if the period is total. */
   resetsAt: string | null;
-  /** Null of `*`: each of its subjects has its own. */
+  /** Null for `*`: each subject has its own amounts. */
   remaining: BudgetAmount | null;
   hard: boolean;
-  /** Parts of the limit: 0.5. */
+  /** Parts of the limit, such as 0.5. */
   thresholds: number[];
 }
 
-/** What one subject of a budget has spent. */
+/** The amounts of one subject of a budget. */
 export interface BudgetSubject extends BudgetFigures {
   /** A key's id, an end user or a tag; null: the organisation. */
   subject: string | null;
@@ -39,7 +40,7 @@ export interface BudgetSubject extends BudgetFigures {
 export interface NewBudget {
   name: string;
   scope: string;
-  /** None of the organisation's. */
+  /** Absent for a budget of the organisation. */
   subject?: string | null | undefined;
   unit: string;
   limit: BudgetAmount;
@@ -50,25 +51,25 @@ export interface NewBudget {
   thresholds?: readonly number[] | null | undefined;
 }
 
-/** What is to be changed; what is absent stays. */
+/** The fields to change; absent fields keep their values. */
 export type BudgetChange = Partial<Pick<NewBudget, 'name' | 'limit' | 'hard' | 'thresholds'>>;
 
-/** Budgets of organisations. Every change holds for the next call on every process. */
+/** Budgets of organisations. Every change applies to the next call on every process. */
 export interface BudgetService {
-  /** In the order in which they are checked: that of their ids. */
+  /** Sorted by id, the order in which they are checked. */
   list(orgId: string): Promise<Budget[]>;
-  /** Those that concern all calls of a caller, each with what it has spent of it: a budget of `*` by the caller's subject. */
+  /** A page of them, in the same order. @throws ApiError invalid_request for a cursor that is none */
+  page(orgId: string, query: PageQuery): Promise<Page<Budget>>;
+  /** @throws ApiError not_found */
+  get(orgId: string, id: string): Promise<Budget>;
+  /** The budgets that count all calls of a caller, each with its amounts; a budget of `*` with the amounts of the caller's subject. */
   ofCaller(principal: Principal): Promise<Budget[]>;
   /** @throws ApiError invalid_request with `param`, not_found for an unknown organisation */
   create(orgId: string, input: NewBudget): Promise<Budget>;
-  /** The new limit holds for the current period too; a threshold whose event was told is told once in a period. @throws ApiError not_found */
+  /** The new limit also applies to the current period. The event of a threshold is sent at most once in a period. @throws ApiError not_found */
   update(orgId: string, id: string, change: BudgetChange): Promise<Budget>;
-  /** @param orgId default: any (the operator's) @throws ApiError not_found */
-  delete(id: string, orgId?: string): Promise<void>;
-  /** Those that have spent or reserved something in the current period, by name. @throws ApiError not_found */
-  subjects(
-    orgId: string,
-    id: string,
-    page: { first: number; after?: string },
-  ): Promise<{ nodes: BudgetSubject[]; cursors: string[]; nextCursor: string | null }>;
+  /** Answers the budget as it was. @param orgId default: any (the operator's) @throws ApiError not_found */
+  delete(id: string, orgId?: string): Promise<Budget>;
+  /** Subjects with a spent or reserved amount in the current period, sorted by name. @throws ApiError not_found */
+  subjects(orgId: string, id: string, page: PageQuery): Promise<Page<BudgetSubject> & { cursors: string[] }>;
 }

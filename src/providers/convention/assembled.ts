@@ -1,14 +1,16 @@
 import type { TimeSlicer } from '../../collections/time-slicer.js';
+import { isLongToRead } from '../../text/read-json.js';
 import type { ChatObject } from '../providers.types.js';
-import { saysEnd, SseParser } from '../openai-compatible/sse-parser.js';
+import { isEndMarker } from '../openai-compatible/event-texts.js';
+import { SseParser } from '../openai-compatible/sse-parser.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
-import { errorChunk, parseChunk } from './chunk.js';
+import { errorChunk, parseChunk, readLongChunk } from './chunk.js';
 import type { Chunk } from './chunk.js';
 import { isFaultName } from './faults.js';
 import { MergedMessage } from './merged.js';
-import { isFields } from './said.js';
+import { isFields } from './answer-text.js';
 import { StreamedCalls } from './streamed-calls.js';
-import { laterUsage, mayTellUsage } from './usage.js';
+import { latestUsage, mayContainUsage } from './usage.js';
 
 type Fields = Record<string, unknown>;
 
@@ -26,17 +28,14 @@ export class AssembledAnswer {
   private readonly choices = new Map<number, OpenChoice>();
   private head: Fields = {};
   private usage: Fields | null = null;
-  private readonly calls: StreamedCalls;
 
-  /** @param names of the tools on offer */
-  constructor(names: readonly string[]) {
-    this.calls = new StreamedCalls(names);
-  }
+  /** @param calls those of the answer so far */
+  constructor(private readonly calls: StreamedCalls) {}
 
   /** @throws UpstreamError */
   take(raw: string): void {
     const chunk = parseChunk(raw, this.calls);
-    this.usage = laterUsage(this.usage, chunk.usage);
+    this.usage = latestUsage(this.usage, chunk.usage);
     const { choices, usage: _, ...head } = chunk.parsed;
     for (const name in head) if (head[name] != null) this.head[name] ??= head[name];
     for (const choice of choices) this.choice(choice);
@@ -44,7 +43,7 @@ export class AssembledAnswer {
 
   /** Reads an event after the end, of which only the usage counts. @throws UpstreamError */
   takeUsage(raw: string): void {
-    if (mayTellUsage(raw)) this.usage = laterUsage(this.usage, parseChunk(raw, this.calls).usage);
+    if (mayContainUsage(raw)) this.usage = latestUsage(this.usage, parseChunk(raw, this.calls).usage);
   }
 
   private choice({ index, delta, finish_reason: finish, logprobs, ...rest }: Chunk['parsed']['choices'][0]) {
@@ -101,24 +100,31 @@ const PIECE_BYTES = 32 * 1024;
 /** Reads an event stream that an upstream sent instead of a whole answer. @throws UpstreamError */
 export async function assembledAnswer(
   bytes: Buffer,
-  { names, timeSlicer }: { names: readonly string[]; timeSlicer: TimeSlicer },
+  { request, timeSlicer }: { request: Fields; timeSlicer: TimeSlicer },
 ): Promise<ChatObject> {
-  const assembled = new AssembledAnswer(names);
+  const assembled = new AssembledAnswer(StreamedCalls.of(request));
   let isEnded = false;
-  const parser = new SseParser((data, name) => {
-    if (isEnded) assembled.takeUsage(data);
-    else if (saysEnd(data)) isEnded = true;
-    else assembled.take(isFaultName(name) ? errorChunk(data) : data);
-  });
-  let at = 0;
-  const reading = timeSlicer.run((until) => {
-    do parser.push(bytes.subarray(at, (at += PIECE_BYTES)));
-    while (at < bytes.length && performance.now() < until);
-    return at >= bytes.length;
-  });
-  await reading.catch((error: unknown) => {
-    throw error instanceof RangeError ? brokenAnswer('an event that is too long') : error;
-  });
-  parser.end();
+  const events: { data: string; name: string }[] = [];
+  const parser = new SseParser((data, name) => void events.push({ data, name }));
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    await timeSlicer.run(() => true);
+    readPiece(parser, bytes.subarray(at, at + PIECE_BYTES));
+    if (at + PIECE_BYTES >= bytes.length) parser.end();
+    for (const { data, name } of events.splice(0)) {
+      if (isLongToRead(data)) await readLongChunk(Buffer.from(data), timeSlicer);
+      if (isEnded) assembled.takeUsage(data);
+      else if (isEndMarker(data)) isEnded = true;
+      else assembled.take(isFaultName(name) ? errorChunk(data) : data);
+    }
+  }
   return assembled.answer(isEnded);
+}
+
+/** @throws UpstreamError */
+function readPiece(parser: SseParser, piece: Buffer): void {
+  try {
+    parser.push(piece);
+  } catch {
+    throw brokenAnswer('an event that is too long');
+  }
 }

@@ -1,9 +1,9 @@
-import { argumentsText, isFields } from './said.js';
+import { argumentsText, isFields } from './answer-text.js';
 
 /** The name and the arguments in one part of a tool call. */
-export function callPieces(asked: unknown): { name: string; arguments: string } {
-  if (!isFields(asked)) return { name: '', arguments: '' };
-  const { name, arguments: given } = asked;
+export function callPieces(requested: unknown): { name: string; arguments: string } {
+  if (!isFields(requested)) return { name: '', arguments: '' };
+  const { name, arguments: given } = requested;
   return { name: typeof name === 'string' ? name : '', arguments: argumentsText(given) };
 }
 
@@ -36,7 +36,7 @@ export function nameRest(soFar: string, piece: string, names: readonly string[])
 }
 
 /** Whether a name may be the beginning of a longer one. */
-export function mayGoOn(name: string, names: readonly string[]): boolean {
+export function isNamePrefix(name: string, names: readonly string[]): boolean {
   return name !== '' && names.some((known) => known.length > name.length && known.startsWith(name));
 }
 

@@ -1,10 +1,12 @@
+import type { TimeSlicer } from '../../collections/time-slicer.js';
+import { readEvent } from '../../text/read-json.js';
 import { parseShallow } from '../../text/stored-json.js';
 import { brokenAnswer, isFailedChoice, kindOfError } from '../openai-compatible/upstream-errors.js';
 import { faultIn } from './faults.js';
 import { finishes, finishReason } from './finish-reasons.js';
-import { generatedTexts, isFields, withPlainContent } from './said.js';
+import { generatedTexts, isFields, withPlainContent } from './answer-text.js';
 import type { StreamedCalls } from './streamed-calls.js';
-import { usageIn } from './usage.js';
+import { findUsage } from './usage.js';
 
 type Fields = Record<string, unknown>;
 
@@ -22,7 +24,7 @@ export interface Chunk {
   /** The usage that it reports, in the convention's words. */
   usage: Fields | null;
   /** Whether the choices of `raw` differ from the contract's form. They are replaced when the chunk is written. */
-  mended: boolean;
+  isNormalized: boolean;
   /** The chunk that ends the answer. */
   finishes: boolean;
 }
@@ -32,7 +34,7 @@ const SILENCE: Chunk = {
   raw: '{"choices":[]}',
   parsed: { choices: [] },
   usage: null,
-  mended: false,
+  isNormalized: false,
   finishes: false,
 };
 
@@ -50,11 +52,11 @@ function withDelta(choice: Fields, isRepeated: boolean): Fields {
   return typeof text === 'string' ? { ...rest, delta: { content: text } } : choice;
 }
 
-function mendedChoice(said: Fields, position: number, calls: StreamedCalls): Choice {
+function normalizedChoice(said: Fields, position: number, calls: StreamedCalls): Choice {
   const { index: given, delta, finish_reason: reason } = said;
   const index = Number.isSafeInteger(given) ? (given as number) : position;
   const isEnd = finishes(reason);
-  const plain = isFields(delta) ? withoutUsage(calls.mended(withPlainContent(delta), index)) : {};
+  const plain = isFields(delta) ? withoutUsage(calls.normalize(withPlainContent(delta), index)) : {};
   const whole = isEnd ? calls.ended(plain, index) : plain;
   const finish = isEnd ? finishReason(reason, calls.has(index)) : null;
   // Nearly all have the right form.
@@ -115,16 +117,16 @@ export function parseChunk(raw: string, calls: StreamedCalls): Chunk {
     if (!isFields(choice) || (choice['delta'] != null && !isFields(choice['delta'])))
       throw brokenAnswer('a broken choice');
     if (isFailedChoice(choice)) throw brokenAnswer(`a choice that failed${kindOfError(choice['error'])}`);
-    return mendedChoice(withDelta(choice, parsed['object'] === WHOLE), position, calls);
+    return normalizedChoice(withDelta(choice, parsed['object'] === WHOLE), position, calls);
   });
-  const mended =
+  const isNormalized =
     given.length !== (listed as unknown[] | undefined)?.length ||
     !choices.every((choice, position) => choice === given[position]);
   return {
     raw: oneLine(raw, parsed),
-    parsed: mended ? { ...parsed, choices } : (parsed as Chunk['parsed']),
-    usage: usageIn(parsed),
-    mended,
+    parsed: isNormalized ? { ...parsed, choices } : (parsed as Chunk['parsed']),
+    usage: findUsage(parsed),
+    isNormalized,
     finishes: choices.some((choice) => choice.finish_reason !== null),
   };
 }
@@ -133,6 +135,18 @@ export function parseChunk(raw: string, calls: StreamedCalls): Chunk {
 function oneLine(raw: string, parsed: Fields): string {
   if (raw.charCodeAt(0) !== 123) return JSON.stringify(parsed);
   return raw.includes('\n') ? raw.replaceAll('\n', ' ') : raw;
+}
+
+/**
+ * Reads a long chunk, or a whole answer that becomes one, in slices.
+ * @throws UpstreamError where it is no JSON, or has more values than {@link parseChunk} could read without keeping others waiting
+ */
+export async function readLongChunk(json: Buffer, timeSlicer: TimeSlicer): Promise<unknown> {
+  try {
+    return await readEvent(json, timeSlicer);
+  } catch {
+    throw brokenAnswer('a chunk that cannot be read');
+  }
 }
 
 /** More choices than a caller can ask for. */
@@ -159,7 +173,7 @@ export function deliveredText(chunk: Chunk): string {
 }
 
 /** Whether a chunk contains part of the answer (audio included), not only a finish reason. */
-export function bringsSomething(chunk: Chunk): boolean {
+export function hasContent(chunk: Chunk): boolean {
   return chunk.parsed.choices.some(({ delta }) =>
     Object.entries(delta).some(([name, value]) => name !== 'role' && !isNothing(value)),
   );

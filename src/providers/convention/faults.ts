@@ -1,4 +1,4 @@
-import { isFields } from './said.js';
+import { isFields } from './answer-text.js';
 
 type Fields = Record<string, unknown>;
 

@@ -30,6 +30,24 @@ const MEANINGS: ReadonlyMap<string, FinishReason | 'failed' | 'open'> = new Map(
   ),
 );
 
+/** What makers put before each of their words: `FINISH_REASON_STOP`. */
+const HEADS = /^(?:finish|stop|end)reason/;
+
+/** Parts of words that mean a reason, for words that are in no list. */
+const STEMS: readonly [FinishReason, RegExp][] = [
+  [
+    'content_filter',
+    /safety|filter|policy|moderat|toxic|harmful|unsafe|censor|recitation|prohibited|violation|refus|sensitive|jailbreak/,
+  ],
+  ['length', /length|maxlen|maxtoken|maxoutput|maxgen|tokenlimit|outputlimit|truncat|toolong/],
+];
+
+/** A word without case and punctuation; undefined where nothing is known about it. */
+function meaningOfWord(said: string): FinishReason | 'failed' | 'open' | undefined {
+  const word = said.toLowerCase().replace(/[^a-z]/g, '');
+  return word === '' ? 'open' : (MEANINGS.get(word) ?? MEANINGS.get(word.replace(HEADS, '')));
+}
+
 /** A longer text is not a reason. */
 const MAX_WORD = 200;
 
@@ -42,11 +60,11 @@ function meaningOf(reason: unknown): FinishReason | 'failed' | 'open' {
   const said = reason.slice(0, MAX_WORD);
   // Some add text after the word (`content_filter: PROHIBITED_CONTENT`) or before it (`FinishReason.MAX_TOKENS`).
   for (const part of [said, said.split(':', 1)[0] ?? '', said.split('.').at(-1) ?? '']) {
-    const word = part.toLowerCase().replace(/[^a-z]/g, '');
-    const meaning = word === '' ? 'open' : MEANINGS.get(word);
+    const meaning = meaningOfWord(part);
     if (meaning !== undefined) return meaning;
   }
-  return 'stop';
+  const word = said.toLowerCase().replace(/[^a-z]/g, '');
+  return STEMS.find(([, stem]) => stem.test(word))?.[0] ?? 'stop';
 }
 
 /** The word in a reason that is an object: `{"type": "length", "length": 16}`. */
@@ -72,6 +90,6 @@ export function isFailure(reason: unknown): boolean {
  */
 export function finishReason(reason: unknown, calls: boolean): FinishReason {
   const meaning = meaningOf(reason);
-  const told = meaning === 'failed' || meaning === 'open' ? 'stop' : meaning;
-  return told === 'stop' && calls ? 'tool_calls' : told;
+  const reported = meaning === 'failed' || meaning === 'open' ? 'stop' : meaning;
+  return reported === 'stop' && calls ? 'tool_calls' : reported;
 }

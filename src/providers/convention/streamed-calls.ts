@@ -1,6 +1,6 @@
 import { newId } from '../../contract/ids.js';
-import { argumentsRest, callPieces, isWhole, mayGoOn, nameRest } from './call-pieces.js';
-import { argumentsText, isFields } from './said.js';
+import { argumentsRest, callPieces, isWhole, isNamePrefix, nameRest } from './call-pieces.js';
+import { argumentsText, isFields, offersTools, toolNames } from './answer-text.js';
 
 type Fields = Record<string, unknown>;
 
@@ -14,23 +14,31 @@ function withMembers(given: Fields, members: Fields): Fields {
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** What every call must begin with: a unique id, its type, and arguments as text. */
-function begun(call: Fields, taken: Set<string>): Fields {
+function normalizedCall(call: Fields, taken: Set<string>): Fields {
   const given = textIn(call['id']);
   const id = given === '' || taken.has(given) ? newId('call') : given;
   taken.add(id);
-  const { function: asked } = call;
+  const { function: requested } = call;
   return withMembers(call, {
     id,
     type: textIn(call['type']) || 'function',
-    function: isFields(asked) ? withMembers(asked, { arguments: argumentsText(asked['arguments']) }) : asked,
+    function: isFields(requested)
+      ? withMembers(requested, { arguments: argumentsText(requested['arguments']) })
+      : requested,
   });
 }
 
 /** A call whose function's fields are beside its id, and not in `function`. */
 function withFunctionField(call: Fields): Fields {
-  const { name, arguments: given, ...others } = call;
+  const { name, arguments: given, input, ...others } = call;
   if (call['function'] != null || typeof name !== 'string') return call;
-  return { ...others, function: { name, ...(given === undefined ? {} : { arguments: given }) } };
+  const told = given ?? input;
+  return { ...others, function: { name, ...(told === undefined ? {} : { arguments: told }) } };
+}
+
+function saysSomething(call: Fields): boolean {
+  for (const name in call) if (name !== 'index') return true;
+  return false;
 }
 
 /** The object with each of its `tool_calls` replaced by any number of calls; the same object if nothing was replaced. */
@@ -38,12 +46,16 @@ function withCalls(given: Fields, mend: (call: Fields) => readonly Fields[]): Fi
   const { tool_calls: said, ...others } = given;
   const calls: unknown[] | null = Array.isArray(said) ? said : isFields(said) ? [said] : null;
   if (calls === null) return given;
-  const mended = calls.flatMap((call): readonly unknown[] =>
-    isFields(call) ? mend(withFunctionField(call)) : [call],
+  const normalized = calls.flatMap((call): readonly unknown[] =>
+    isFields(call) && saysSomething(call) ? mend(withFunctionField(call)) : [],
   );
-  if (calls === said && mended.length === calls.length && mended.every((call, at) => call === calls[at]))
+  if (
+    calls === said &&
+    normalized.length === calls.length &&
+    normalized.every((call, at) => call === calls[at])
+  )
     return given;
-  return mended.length === 0 ? others : { ...given, tool_calls: mended };
+  return normalized.length === 0 ? others : { ...given, tool_calls: normalized };
 }
 
 /** An index, which some upstreams write as a string; null if there is none. */
@@ -57,10 +69,17 @@ function othersOf({ id: _id, type: _type, index: _index, function: _function, ..
   return others;
 }
 
+/** A message or delta whose call has the older form, from an upstream that was offered tools; the same if it has none. */
+export function withoutFunctionCall(message: Fields): Fields {
+  const { function_call: old, ...others } = message;
+  if (!isFields(old)) return message;
+  return Array.isArray(message['tool_calls']) ? others : { ...others, tool_calls: [{ function: old }] };
+}
+
 /** A whole message with its calls in the convention's form; the same message if they have it already. */
 export function withWholeCalls(message: Fields): Fields {
   const taken = new Set<string>();
-  return withCalls(message, (call) => [begun(call, taken)]);
+  return withCalls(message, (call) => [normalizedCall(call, taken)]);
 }
 
 /** A call that has begun in a stream. */
@@ -69,7 +88,7 @@ class OpenCall {
   name = '';
   arguments = '';
   /** Whether each of its parts repeats all arguments so far. */
-  private tellsAll = false;
+  private repeatsArguments = false;
   /**
    * Its first part, held back while its name may still continue, or while its arguments may be the empty ones that some upstreams send first.
    * Clients accept each field once.
@@ -89,19 +108,19 @@ class OpenCall {
   }
 
   /** A part's function without what was already sent. */
-  rest(asked: unknown, names: readonly string[], begins: boolean): unknown {
-    if (!isFields(asked)) return asked;
-    const { name, arguments: given, ...more } = asked;
-    const { name: saidName, arguments: said } = callPieces(asked);
+  rest(requested: unknown, names: readonly string[], begins: boolean): unknown {
+    if (!isFields(requested)) return requested;
+    const { name, arguments: given, ...more } = requested;
+    const { name: saidName, arguments: said } = callPieces(requested);
     if (this.held !== null && this.hasNone() && said.trimStart().startsWith('{')) this.arguments = '';
     const named = nameRest(this.name, saidName, names);
-    const argued = argumentsRest(this.arguments, said, saidName !== '' || this.tellsAll);
-    this.tellsAll ||= argued !== said;
+    const argued = argumentsRest(this.arguments, said, saidName !== '' || this.repeatsArguments);
+    this.repeatsArguments ||= argued !== said;
     this.name += named;
     this.arguments += argued;
-    if (begins) return withMembers(asked, { arguments: argued });
-    const isNew = named === '' ? !('name' in asked) : named === name;
-    if (isNew && (given === undefined || argued === given)) return asked;
+    if (begins) return withMembers(requested, { arguments: argued });
+    const isNew = named === '' ? !('name' in requested) : named === name;
+    if (isNew && (given === undefined || argued === given)) return requested;
     return {
       ...(named === '' ? {} : { name: named }),
       ...(given === undefined ? {} : { arguments: argued }),
@@ -127,7 +146,7 @@ class NumberedCalls {
   constructor(private readonly names: readonly string[]) {}
 
   /** The parts to send to the reader: none while the call waits for more of itself, and the held-back part of the call before. */
-  mended(part: Fields): readonly Fields[] {
+  normalize(part: Fields): readonly Fields[] {
     const index = indexOf(part);
     const id = textIn(part['id']);
     const open = index !== null ? this.byIndex.get(index) : (this.byId.get(id) ?? this.last);
@@ -137,21 +156,25 @@ class NumberedCalls {
     this.byIndex.set(index ?? call.number, call);
     if (id !== '') this.byId.set(id, call);
     this.last = call;
-    const asked = call.rest(part['function'], this.names, begins);
+    const requested = call.rest(part['function'], this.names, begins);
     if (begins) {
-      const first = withMembers(begun(part, this.ids), { index: call.number });
+      const first = withMembers(normalizedCall(part, this.ids), { index: call.number });
       return [...before, ...this.heldBack(call, first)];
     }
     if (call.held !== null) return this.heldBack(call, { ...call.held, ...othersOf(part) });
     // Each is sent once, because clients would append a repetition.
     const { id: _id, type: _type, ...more } = part;
     const isBare = !('id' in part) && !('type' in part);
-    const rest = { index: call.number, ...(asked === undefined ? {} : { function: asked }) };
+    const rest = { index: call.number, ...(requested === undefined ? {} : { function: requested }) };
     return [withMembers(isBare ? part : more, rest)];
   }
 
   hasHeld(): boolean {
     return this.waiting.size > 0;
+  }
+
+  hasAny(): boolean {
+    return this.next > 0;
   }
 
   /** The held-back parts of calls whose names did not continue. */
@@ -161,7 +184,11 @@ class NumberedCalls {
 
   /** The first part of a call with all that has arrived, once its name is complete. */
   private heldBack(call: OpenCall, first: Fields): readonly Fields[] {
-    if (call.name === '' || call.hasNone() || (call.arguments === '' && mayGoOn(call.name, this.names))) {
+    if (
+      call.name === '' ||
+      call.hasNone() ||
+      (call.arguments === '' && isNamePrefix(call.name, this.names))
+    ) {
       call.held = first;
       this.waiting.add(call);
       return [];
@@ -172,8 +199,8 @@ class NumberedCalls {
   private released(call: OpenCall, first: Fields): Fields {
     call.held = null;
     this.waiting.delete(call);
-    const asked = isFields(first['function']) ? first['function'] : {};
-    return { ...first, function: { ...asked, name: call.name, arguments: call.arguments } };
+    const requested = isFields(first['function']) ? first['function'] : {};
+    return { ...first, function: { ...requested, name: call.name, arguments: call.arguments } };
   }
 
   /**
@@ -191,12 +218,12 @@ class NumberedCalls {
     // Some upstreams make a new id for every part.
     if (isOther) return !(numbered && repeats && open.arguments !== '' && !isWhole(open.arguments));
     if (numbered) return isWhole(open.arguments) && (!repeats || isNews(open, said));
-    if (id === '' || open.id === '') return !this.goesOn(open, name);
+    if (id === '' || open.id === '') return !this.continuesName(open, name);
     return isWhole(open.arguments) && (!repeats || isNews(open, said));
   }
 
   /** Whether a name without an index is the next piece of an unfinished name. */
-  private goesOn(open: OpenCall, name: string): boolean {
+  private continuesName(open: OpenCall, name: string): boolean {
     if (open.arguments !== '') return false;
     const joined = open.name + name;
     return !this.names.includes(open.name) && this.names.some((known) => known.startsWith(joined));
@@ -209,23 +236,38 @@ export class StreamedCalls {
   private choices: Map<number, NumberedCalls> | null = null;
   private functions: Map<number, OpenCall> | null = null;
 
-  /** @param names of the tools on offer, where they are known: they tell pieces of a name from its repetition */
-  constructor(private readonly names: readonly string[] = []) {}
+  /**
+   * @param names of the tools on offer, where they are known: they tell pieces of a name from its repetition
+   * @param hasTools tools are on offer, and no functions of the older form
+   */
+  constructor(
+    private readonly names: readonly string[] = [],
+    private readonly hasTools = false,
+  ) {}
+
+  /** The calls of the answer to a request. */
+  static of(request: Fields): StreamedCalls {
+    return new StreamedCalls(toolNames(request), offersTools(request));
+  }
 
   /** Whether a choice has called a tool so far. */
   has(choice: number): boolean {
-    return this.choices?.has(choice) === true || this.functions?.has(choice) === true;
+    return this.choices?.get(choice)?.hasAny() === true || this.functions?.has(choice) === true;
   }
 
   /** A delta with its calls in the convention's form; the same delta if they have it already. */
-  mended(delta: Fields, choice: number): Fields {
-    const { tool_calls: asked, function_call: old } = delta;
+  normalize(delta: Fields, choice: number): Fields {
+    return this.withToolCalls(this.hasTools ? withoutFunctionCall(delta) : delta, choice);
+  }
+
+  private withToolCalls(delta: Fields, choice: number): Fields {
+    const { tool_calls: requested, function_call: old } = delta;
     const given = isFields(old) ? this.withFunction(delta, old, choice) : delta;
-    if (!isFields(asked) && (!Array.isArray(asked) || asked.length === 0)) return given;
+    if (!isFields(requested) && (!Array.isArray(requested) || requested.length === 0)) return given;
     this.choices ??= new Map();
     const calls = this.choices.get(choice) ?? new NumberedCalls(this.names);
     this.choices.set(choice, calls);
-    return withCalls(given, (part) => calls.mended(part));
+    return withCalls(given, (part) => calls.normalize(part));
   }
 
   /** Adds the held-back parts of a choice's calls to its last delta. */
@@ -233,7 +275,7 @@ export class StreamedCalls {
     const left = this.choices?.get(choice)?.flush() ?? [];
     if (left.length === 0) return delta;
     const { tool_calls: calls } = delta;
-    return { ...delta, tool_calls: [...left, ...(Array.isArray(calls) ? (calls as unknown[]) : [])] };
+    return { ...delta, tool_calls: [...(Array.isArray(calls) ? (calls as unknown[]) : []), ...left] };
   }
 
   /** A chunk that ends the choices with held-back calls, for an upstream that sends no finish reason; null if there are none. */

@@ -1,9 +1,10 @@
+import { LRUCache } from 'lru-cache';
 import type { TokenClasses } from '../../pricing/pricing.types.js';
-import { isFields } from './said.js';
+import { isFields } from './answer-text.js';
 
 type Fields = Record<string, unknown>;
 
-/** More than any model takes: an upstream that tells more cannot count. */
+/** The maximum of a plausible count: a larger one is an upstream's mistake. */
 const MAX_COUNT = 2 ** 31 - 1;
 
 /** An upstream's count of tokens, or null where it cannot be used. */
@@ -14,7 +15,7 @@ export function tokenCount(value: unknown): number | null {
     : null;
 }
 
-/** What makers call the counts, without case and punctuation; the first that is told counts. */
+/** The names that providers give to the counts, without case and punctuation. The first that is present counts. */
 const NAMES = {
   prompt_tokens: ['prompttokens', 'inputtokens', 'prompttokencount', 'inputtokencount', 'promptevalcount'],
   completion_tokens: [
@@ -29,6 +30,8 @@ const NAMES = {
   total_tokens: ['totaltokens', 'totaltokencount'],
 } as const;
 
+const SPELLINGS = Object.entries(NAMES);
+
 type Counts = Partial<Record<keyof typeof NAMES, number>>;
 
 /** Counts beside `input_tokens`, `promptTokenCount` and `candidatesTokenCount`, which those makers leave out of them. */
@@ -38,23 +41,33 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
   candidatestokencount: ['thoughtstokencount'],
 };
 
-const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, '');
+/** The usages of all answers have the same few names. */
+const plainNames = new LRUCache<string, string>({
+  max: 1000,
+  memoMethod: (name) => name.toLowerCase().replace(/[^a-z]/g, ''),
+});
+
+/** A name without case and punctuation. */
+const plainName = (name: string): string => plainNames.memo(name);
 
 function countsIn(usage: Fields): Counts {
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
   for (const name in usage) {
     const count = tokenCount(usage[name]);
-    if (count !== null) told.set(plainName(name), count);
+    if (count !== null) reported.set(plainName(name), count);
   }
   const counts: Counts = {};
-  for (const [name, spellings] of Object.entries(NAMES)) {
-    const found = spellings.find((spelling) => told.has(spelling));
+  for (const [name, spellings] of SPELLINGS) {
+    const found = spellings.find((spelling) => reported.has(spelling));
     if (found === undefined) continue;
-    const beside = (BESIDE[found] ?? []).reduce((sum, other) => sum + (told.get(other) ?? 0), 0);
-    counts[name as keyof Counts] = (told.get(found) ?? 0) + beside;
+    const beside = (BESIDE[found] ?? []).reduce((sum, other) => sum + (reported.get(other) ?? 0), 0);
+    counts[name as keyof Counts] = (reported.get(found) ?? 0) + beside;
   }
   return counts;
 }
+
+/** Other names of the place where makers tell it. */
+const MAKERS_PLACES = ['usage_metadata', 'token_usage', 'amazon-bedrock-invocationMetrics'];
 
 /** Where an answer, chunk or choice may tell its usage, the convention's place first. No generator: chunks of a stream come here. */
 function placesOf(said: Fields, places: Fields[] = []): Fields[] {
@@ -62,8 +75,12 @@ function placesOf(said: Fields, places: Fields[] = []): Fields[] {
     if (isFields(place)) places.push(place);
   };
   const { usage, usageMetadata, meta, message, delta, choices } = said;
-  add(usage);
+  // Some put it into a list, some put the tokens one level deeper, beside what they bill.
+  const [told] = Array.isArray(usage) ? (usage as unknown[]) : [usage];
+  add(told);
+  if (isFields(told)) add(told['tokens']);
   add(usageMetadata);
+  for (const name of MAKERS_PLACES) add(said[name]);
   // Makers' own fields beside the convention's are called x_<maker>.
   for (const name in said) if (name.startsWith('x_') && isFields(said[name])) add(said[name]['usage']);
   if (isFields(meta)) add(meta['tokens']);
@@ -75,16 +92,16 @@ function placesOf(said: Fields, places: Fields[] = []): Fields[] {
   return places;
 }
 
-/** The convention's counts as they are told already. */
+/** The counts that an answer has under the convention's names. */
 function isPlain({ prompt_tokens, completion_tokens }: Fields): boolean {
   return typeof prompt_tokens === 'number' && typeof completion_tokens === 'number';
 }
 
 /**
- * What an answer or a chunk tells of its usage, wherever and in whatever words, under the convention's names; null where it tells nothing.
+ * Finds the usage in an answer or chunk, under any of the known names, and returns it under the convention's names; null if there is none.
  * What else stands there (token details) stays.
  */
-export function usageIn(said: Fields): Fields | null {
+export function findUsage(said: Fields): Fields | null {
   for (const place of placesOf(said)) {
     if (isPlain(place)) return place;
     const counts = countsIn(place);
@@ -94,10 +111,10 @@ export function usageIn(said: Fields): Fields | null {
 }
 
 /** Whether a chunk's text may tell a usage. */
-export const mayTellUsage = (raw: string): boolean => /usage|eval_count/i.test(raw) && /\d/.test(raw);
+export const mayContainUsage = (raw: string): boolean => /usage|eval_count/i.test(raw) && /\d/.test(raw);
 
 /** Two reports of one answer: counts grow, so that a later one holds, and one of nothing tells nothing. */
-export function laterUsage(before: Fields | null, next: Fields | null): Fields | null {
+export function latestUsage(before: Fields | null, next: Fields | null): Fields | null {
   if (before === null || next === null) return next ?? before;
   const merged: Fields = { ...before, ...next };
   for (const name of Object.keys(NAMES)) merged[name] = tokenCount(next[name]) || before[name];
@@ -119,7 +136,6 @@ const OUTPUT_DETAILS = ['completiontokensdetails', 'outputtokensdetails'];
 /** Where makers tell a part: in details of its whole, and beside the counts; names without case and punctuation. */
 const PARTS = {
   cachedInput: {
-    details: INPUT_DETAILS,
     names: ['cachedtokens', 'cachereadtokens'],
     beside: [
       'cachereadinputtokens',
@@ -130,12 +146,10 @@ const PARTS = {
     ],
   },
   cacheWrite: {
-    details: INPUT_DETAILS,
     names: ['cachewritetokens', 'cachecreationtokens'],
     beside: ['cachecreationinputtokens', 'cachewriteinputtokens'],
   },
   reasoning: {
-    details: OUTPUT_DETAILS,
     names: ['reasoningtokens', 'thinkingtokens'],
     beside: ['thoughtstokencount', 'reasoningtokens'],
   },
@@ -143,48 +157,63 @@ const PARTS = {
 
 /** Its fields by their names without case and punctuation. */
 function plainFields(fields: Fields): Map<string, unknown> {
-  return new Map(Object.entries(fields).map(([name, value]) => [plainName(name), value]));
+  const plain = new Map<string, unknown>();
+  for (const name in fields) plain.set(plainName(name), fields[name]);
+  return plain;
 }
 
-const firstCount = (told: ReadonlyMap<string, unknown>, names: readonly string[]): number | null => {
+const firstCount = (reported: ReadonlyMap<string, unknown>, names: readonly string[]): number | null => {
   for (const name of names) {
-    const count = tokenCount(told.get(name));
+    const count = tokenCount(reported.get(name));
     if (count !== null) return count;
   }
   return null;
 };
 
+type ByPlainName = ReadonlyMap<string, unknown>;
+
+/** The details of a usage that stand at one of these places. */
+function detailsIn(reported: ByPlainName, places: readonly string[]): ByPlainName[] {
+  const found: ByPlainName[] = [];
+  for (const place of places) {
+    const within = reported.get(place);
+    if (isFields(within)) found.push(plainFields(within));
+  }
+  return found;
+}
+
 function partIn(
-  told: ReadonlyMap<string, unknown>,
-  { details, names, beside }: (typeof PARTS)[keyof typeof PARTS],
+  reported: ByPlainName,
+  details: readonly ByPlainName[],
+  { names, beside }: (typeof PARTS)[keyof typeof PARTS],
 ): number | null {
-  for (const place of details) {
-    const within = told.get(place);
-    const count = isFields(within) ? firstCount(plainFields(within), names) : null;
+  for (const within of details) {
+    const count = firstCount(within, names);
     if (count !== null) return count;
   }
-  return firstCount(told, beside);
+  return firstCount(reported, beside);
 }
 
 /** The parts of its tokens that a usage tells, in the words of chat, Responses, Messages or a maker. */
-export function tokenPartsIn(usage: Fields): TokenParts {
-  const told = plainFields(usage);
+export function findTokenParts(usage: Fields): TokenParts {
+  const reported = plainFields(usage);
+  const input = detailsIn(reported, INPUT_DETAILS);
   return {
-    cachedInput: partIn(told, PARTS.cachedInput),
-    cacheWrite: partIn(told, PARTS.cacheWrite),
-    reasoning: partIn(told, PARTS.reasoning),
+    cachedInput: partIn(reported, input, PARTS.cachedInput),
+    cacheWrite: partIn(reported, input, PARTS.cacheWrite),
+    reasoning: partIn(reported, detailsIn(reported, OUTPUT_DETAILS), PARTS.reasoning),
   };
 }
 
 /**
- * A call's tokens by class: what was counted, with the parts that its upstream told. Reasoning that is told in the total only is output.
- * @param usage as the upstream told it; null: it told nothing
+ * A call's tokens by class: what was counted, with the parts that its upstream reported. Reasoning that is part of the total only counts as output.
+ * @param usage as the upstream reported it; null if it did not
  */
 export function tokenClasses(
   { prompt, completion, total }: { prompt: number; completion: number; total: number },
   usage: unknown,
 ): TokenClasses {
-  const parts = isFields(usage) ? tokenPartsIn(usage) : null;
+  const parts = isFields(usage) ? findTokenParts(usage) : null;
   const [cachedInput, cacheWrite] = [parts?.cachedInput ?? 0, parts?.cacheWrite ?? 0];
   const reasoning = parts?.reasoning ?? 0;
   return {
@@ -196,22 +225,22 @@ export function tokenClasses(
   };
 }
 
-/** The same of nothing but what an upstream told, in the words of chat. */
-export function classesTold(usage: Fields): TokenClasses {
+/** The same from the upstream's report alone, in the form of chat. */
+export function reportedClasses(usage: Fields): TokenClasses {
   const prompt = tokenCount(usage['prompt_tokens']) ?? 0;
   const completion = tokenCount(usage['completion_tokens']) ?? 0;
   return tokenClasses({ prompt, completion, total: prompt + completion }, usage);
 }
 
 /** The same of an answer that tells its usage somewhere; null where it tells none. */
-export function classesIn(said: unknown): TokenClasses | null {
-  const usage = isFields(said) ? usageIn(said) : null;
-  const told = usage === null ? null : classesTold(usage);
-  return told === null || told.input + told.output === 0 ? null : told;
+export function findTokenClasses(said: unknown): TokenClasses | null {
+  const usage = isFields(said) ? findUsage(said) : null;
+  const reported = usage === null ? null : reportedClasses(usage);
+  return reported === null || reported.input + reported.output === 0 ? null : reported;
 }
 
-/** The same as a field that is there where it is told. */
-export function toldTokens(said: unknown): { tokens?: TokenClasses } {
-  const tokens = classesIn(said);
+/** The same as a field, which is absent if nothing was reported. */
+export function reportedTokens(said: unknown): { tokens?: TokenClasses } {
+  const tokens = findTokenClasses(said);
   return tokens === null ? {} : { tokens };
 }

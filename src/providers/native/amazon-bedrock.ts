@@ -12,14 +12,14 @@ import {
   thinkingOptions,
 } from './claude.js';
 import { refuse } from './dropped-settings.js';
-import type { FeatureOptions, FormatAsked, NativeProvider, Variables } from './native-provider.types.js';
+import type { FeatureOptions, FormatOptions, NativeProvider, Variables } from './native-provider.types.js';
 
 type ToolMessage = Extract<LanguageModelV4Message, { role: 'tool' }>;
 
 const isTool = (part: { type: string }): boolean => part.type === 'tool-call' || part.type === 'tool-result';
 
 /** Converts tool calls and results to text. */
-function told(message: LanguageModelV4Message): LanguageModelV4Message {
+function toolsAsText(message: LanguageModelV4Message): LanguageModelV4Message {
   if (message.role === 'assistant')
     return {
       ...message,
@@ -47,11 +47,11 @@ function answersOf({ content }: ToolMessage): { type: 'text'; text: string }[] {
  */
 function withToolsAsText(
   prompt: LanguageModelV4Prompt,
-  { tools, toolChoice }: Pick<FormatAsked, 'tools' | 'toolChoice'>,
+  { tools, toolChoice }: Pick<FormatOptions, 'tools' | 'toolChoice'>,
 ): LanguageModelV4Prompt {
   if (tools !== undefined && tools.length > 0 && toolChoice?.type !== 'none') return prompt;
   const has = prompt.some(({ content }) => Array.isArray(content) && content.some(isTool));
-  return has ? prompt.map(told) : prompt;
+  return has ? prompt.map(toolsAsText) : prompt;
 }
 
 const isSet = (value: string | undefined): value is string => value !== undefined && value.trim() !== '';
@@ -90,9 +90,9 @@ async function optionsOf(call: ChatCall): Promise<FeatureOptions> {
 }
 
 /** Leaves the caller's tools out if it forbids calls: the package offers the schema as a further tool and requires a call of some tool. */
-function formatOf(asked: FormatAsked): FormatAsked {
-  const format = formatBySchema(asked);
-  const forbidden = asked.responseFormat?.type === 'json' && asked.toolChoice?.type === 'none';
+function formatOf(requested: FormatOptions): FormatOptions {
+  const format = formatBySchema(requested);
+  const forbidden = requested.responseFormat?.type === 'json' && requested.toolChoice?.type === 'none';
   return forbidden ? { responseFormat: format.responseFormat } : format;
 }
 
@@ -111,7 +111,7 @@ export const amazonBedrock: NativeProvider = {
   probe: null,
   convention: false,
   dialects: ['messages'],
-  dialectDoor: bedrockClaude,
+  dialectConnection: bedrockClaude,
   outputCap: 'max_tokens',
   types: [],
   package: {
@@ -124,7 +124,7 @@ export const amazonBedrock: NativeProvider = {
     optionsName: 'bedrock',
   },
   chat: {
-    lacks: [
+    unsupportedFeatures: [
       ...UNKNOWN_TO_MAKERS,
       'frequency_penalty',
       'presence_penalty',

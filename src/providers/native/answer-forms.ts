@@ -7,13 +7,13 @@ import { withoutEmptyEvents, withoutEmptyMessages } from './empty-events.js';
 export type AnswerForm = 'whole' | 'streamed';
 
 /** A request that a package sends for a chat. */
-interface Asked {
+interface ChatFetch {
   wanted: AnswerForm;
   /** An answer in the other form, to be read by the package's other method. */
   came: Response | null;
 }
 
-const asked = new AsyncLocalStorage<Asked>();
+const currentFetch = new AsyncLocalStorage<ChatFetch>();
 
 const TYPES = {
   whole: 'application/json',
@@ -105,11 +105,11 @@ async function readable(answer: Response): Promise<[AnswerForm | null, Response]
 
 /**
  * A `fetch` for packages that detects the form of chat answers by their content, whatever their headers say. An answer in the other form is kept
- * for {@link inEitherForm}.
+ * for {@link callInEitherForm}.
  */
-export function readByContent(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+export function detectAnswerForm(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
-    const call = asked.getStore();
+    const call = currentFetch.getStore();
     if (call === undefined) return await fetch(input, init);
     const { came } = call;
     if (came !== null) {
@@ -129,13 +129,13 @@ export function readByContent(fetch: typeof globalThis.fetch): typeof globalThis
  * Requests an answer in one form by a package. If it arrives in the other form, calls the package's other method, which gets that answer and
  * sends no request.
  */
-export async function inEitherForm<T>(wanted: AnswerForm, ways: Record<AnswerForm, () => Promise<T>>) {
-  const call: Asked = { wanted, came: null };
+export async function callInEitherForm<T>(wanted: AnswerForm, ways: Record<AnswerForm, () => Promise<T>>) {
+  const call: ChatFetch = { wanted, came: null };
   try {
-    return await asked.run(call, ways[wanted]);
+    return await currentFetch.run(call, ways[wanted]);
   } catch (error) {
     if (call.came === null) throw error;
     const other = wanted === 'whole' ? 'streamed' : 'whole';
-    return await asked.run({ wanted: other, came: call.came }, ways[other]);
+    return await currentFetch.run({ wanted: other, came: call.came }, ways[other]);
   }
 }

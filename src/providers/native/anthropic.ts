@@ -10,7 +10,7 @@ import {
 } from './claude.js';
 import type { Thinking } from './claude.js';
 import type { ChatCall } from '../providers.types.js';
-import type { FeatureOptions, FormatAsked, NativeProvider } from './native-provider.types.js';
+import type { FeatureOptions, FormatOptions, NativeProvider } from './native-provider.types.js';
 
 const LAST_EVENT = new TextEncoder().encode('\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n');
 
@@ -34,7 +34,7 @@ function withEndedStreams(fetch: typeof globalThis.fetch): typeof globalThis.fet
 /** With a thinking budget it supports neither a required tool call nor a schema that is emulated by a tool. @throws UpstreamError rejected */
 async function checkBesideBudget(
   modelId: string,
-  { responseFormat: format, toolChoice }: FormatAsked,
+  { responseFormat: format, toolChoice }: FormatOptions,
 ): Promise<void> {
   if (toolChoice?.type === 'required' || toolChoice?.type === 'tool')
     refuse(modelId, 'this tool_choice beside reasoning_effort');
@@ -48,7 +48,7 @@ async function checkBesideBudget(
   if (!bySchema) refuse(modelId, 'this response_format beside reasoning_effort');
 }
 
-async function optionsOf(call: ChatCall, format: FormatAsked): Promise<FeatureOptions> {
+async function optionsOf(call: ChatCall, format: FormatOptions): Promise<FeatureOptions> {
   const thinking: Thinking | null = await thinkingOf(call);
   checkBesideThinking(call, thinking);
   if (thinking?.type === 'enabled') await checkBesideBudget(call.modelId, format);
@@ -76,7 +76,13 @@ export const anthropic: NativeProvider = {
     does: ['chat'],
   },
   chat: {
-    lacks: [...UNKNOWN_TO_MAKERS, 'frequency_penalty', 'presence_penalty', 'seed', 'image_url.detail'],
+    unsupportedFeatures: [
+      ...UNKNOWN_TO_MAKERS,
+      'frequency_penalty',
+      'presence_penalty',
+      'seed',
+      'image_url.detail',
+    ],
     check: checkTemperature,
     // If the caller forbids tools, the package itself leaves them out when needed, so that earlier calls stay valid.
     format: formatBySchema,

@@ -1,7 +1,7 @@
 import type { EventStreamCodec } from '@smithy/eventstream-codec';
 import type { Dispatcher } from 'undici';
 import type { NativeCall } from '../dialect.types.js';
-import type { DialectDoor } from '../openai-compatible/dialect-upstream.js';
+import type { DialectConnection } from '../openai-compatible/dialect-upstream.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import { wholeMessages } from './amazon-messages.js';
@@ -47,7 +47,7 @@ async function createCodec(): Promise<EventStreamCodec> {
 }
 
 /** Claude at Bedrock in its maker's own form (InvokeModel), which passes all that its Converse API has no word for. */
-export function bedrockClaude({ baseUrl, apiKey = '', aws }: UpstreamSettings): DialectDoor {
+export function bedrockClaude({ baseUrl, apiKey = '', aws }: UpstreamSettings): DialectConnection {
   let codec: EventStreamCodec | null = null;
   return {
     speaks: (modelId) => modelId.includes('anthropic.claude'),

@@ -57,10 +57,10 @@ export const UNKNOWN_TO_MAKERS = [
  * @throws UpstreamError rejected `Model <name> does not support <parameter>`
  */
 export function checkChatFeatures(
-  { lacks = [], check }: Pick<ChatWays, 'lacks' | 'check'>,
+  { unsupportedFeatures = [], check }: Pick<ChatWays, 'unsupportedFeatures' | 'check'>,
   call: Pick<ChatCall, 'modelId' | 'body'>,
 ): void {
-  const missing = lacks.find((name) => USED[name](call.body));
+  const missing = unsupportedFeatures.find((name) => USED[name](call.body));
   if (missing !== undefined) refuse(call.modelId, missing);
   check?.(call);
 }

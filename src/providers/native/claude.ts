@@ -1,6 +1,6 @@
 import type { ChatCall } from '../providers.types.js';
 import { refuse } from './dropped-settings.js';
-import type { FeatureOptions, FormatAsked } from './native-provider.types.js';
+import type { FeatureOptions, FormatOptions } from './native-provider.types.js';
 
 /** The minimum of a Claude's thinking budget. */
 const LEAST_TOKENS = 1024;
@@ -24,12 +24,12 @@ export type Thinking = { type: 'enabled'; budgetTokens: number } | { type: 'adap
  * @throws UpstreamError rejected, if the caller's own `max_tokens` leaves no room for it
  */
 export async function thinkingOf(call: ChatCall): Promise<Thinking | null> {
-  const { modelId, maxTokens, askedTokens = maxTokens, body } = call;
+  const { modelId, maxTokens, requestedTokens = maxTokens, body } = call;
   const share = SHARES[body['reasoning_effort'] as string];
   if (share === undefined) return null;
   const { getModelCapabilities } = await import('@ai-sdk/anthropic/internal');
   if (getModelCapabilities(modelId).supportsAdaptiveThinking) return { type: 'adaptive' };
-  if (askedTokens <= LEAST_TOKENS)
+  if (requestedTokens <= LEAST_TOKENS)
     refuse(modelId, `reasoning_effort with max_tokens below ${LEAST_TOKENS + 1}`);
   if (maxTokens <= LEAST_TOKENS) return { type: 'none' };
   return { type: 'enabled', budgetTokens: Math.max(LEAST_TOKENS, Math.floor(maxTokens * share)) };
@@ -77,9 +77,9 @@ export function checkTemperature({ modelId, body }: Pick<ChatCall, 'modelId' | '
  * The response format, with the tools. For models that need a schema, `json_object` becomes a schema that accepts any object. Their packages
  * offer the schema as a further tool and require a call of some tool; so the format is left out if the caller requires a call of its own tools.
  */
-export function formatBySchema(asked: FormatAsked): FormatAsked {
-  const { responseFormat: format, ...tools } = asked;
-  if (format?.type !== 'json') return asked;
+export function formatBySchema(requested: FormatOptions): FormatOptions {
+  const { responseFormat: format, ...tools } = requested;
+  if (format?.type !== 'json') return requested;
   const choice = tools.toolChoice?.type;
   if (choice === 'required' || choice === 'tool') return tools;
   const schema = format.schema ?? { type: 'object', additionalProperties: true };

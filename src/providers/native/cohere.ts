@@ -14,7 +14,7 @@ export const cohere: NativeProvider = {
     does: ['chat', 'embedding', 'rerank'],
   },
   chat: {
-    lacks: [...UNKNOWN_TO_MAKERS, 'parallel_tool_calls'],
+    unsupportedFeatures: [...UNKNOWN_TO_MAKERS, 'parallel_tool_calls'],
     // No other provider has this option.
     pictureOptions: (detail) => ({ cohere: { detail } }),
   },

@@ -44,12 +44,12 @@ export function refuse(modelId: string, what: string): never {
  */
 export function refuseDropped(
   warnings: readonly SharedV4Warning[],
-  { modelId, asked = {} }: { modelId: string; asked?: Readonly<Record<string, unknown>> },
+  { modelId, requested = {} }: { modelId: string; requested?: Readonly<Record<string, unknown>> },
 ): void {
   for (const warning of warnings) {
     if (warning.type !== 'unsupported' || MADE_GOOD.has(warning.feature)) continue;
     const name = NAMES[warning.feature.replace(OWN_OPTIONS, '')] ?? warning.feature;
-    if (name in DEFAULTS && (asked[name] ?? DEFAULTS[name]) === DEFAULTS[name]) continue;
+    if (name in DEFAULTS && (requested[name] ?? DEFAULTS[name]) === DEFAULTS[name]) continue;
     refuse(modelId, name);
   }
 }

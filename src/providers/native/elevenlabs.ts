@@ -58,6 +58,7 @@ export const elevenlabs: NativeProvider = {
     },
     speed: { min: 0.7, max: 1.2 },
     names: /^[\w-]+$/,
+    livePath: (path) => `${path}/stream`,
   },
   stt: {
     settings: ({ language, diarization }) => ({

@@ -108,7 +108,7 @@ export const google: NativeProvider = {
     does: ['chat', 'embedding', 'image', 'tts'],
   },
   video: createVideo,
-  chat: { lacks: [...UNKNOWN_TO_MAKERS, 'parallel_tool_calls', 'image_url.detail'] },
+  chat: { unsupportedFeatures: [...UNKNOWN_TO_MAKERS, 'parallel_tool_calls', 'image_url.detail'] },
   image: { shapes: () => SHAPES },
   tts: {
     presets: {

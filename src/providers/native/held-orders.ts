@@ -103,7 +103,7 @@ export function createHeldOrders(options: HeldOptions): HeldOrders {
         return await follow(call, [], work);
       }
       // An attempt that continues, here or elsewhere, needs the stored order.
-      if (!retryable && !(error.fault === 'aborted' && log.goesOn())) await takeBack(log, reference);
+      if (!retryable && !(error.fault === 'aborted' && log.isHandedOver())) await takeBack(log, reference);
       throw error;
     }
   };

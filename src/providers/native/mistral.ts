@@ -19,7 +19,7 @@ const UNKNOWN = new Set([
  * @throws UpstreamError rejected, if it uses an unsupported parameter
  */
 function dialect(body: ChatBody & { model: string }): Record<string, unknown> {
-  checkChatFeatures({ lacks: SAMPLES }, { modelId: body.model, body });
+  checkChatFeatures({ unsupportedFeatures: SAMPLES }, { modelId: body.model, body });
   const known = Object.fromEntries(Object.entries(body).filter(([name]) => !UNKNOWN.has(name)));
   return {
     ...known,

@@ -11,7 +11,7 @@ import type {
 } from '@ai-sdk/provider';
 import type { ModelType } from '../../contract/words.js';
 import type { NativeDialect } from '../dialect.types.js';
-import type { DialectDoor } from '../openai-compatible/dialect-upstream.js';
+import type { DialectConnection } from '../openai-compatible/dialect-upstream.js';
 import type { MusicModel } from '../music.types.js';
 import type { ApiClient, ApiRequest, Fields } from '../predictions/api-client.js';
 import type { KnownFields, ModelFields } from '../predictions/model-fields.js';
@@ -53,7 +53,7 @@ export interface NativeProvider {
   /** Dialects besides chat that it speaks itself (beyond 11.9). */
   dialects?: readonly NativeDialect[];
   /** How to call those conventions, if not in the usual way; it then also sets the key. */
-  dialectDoor?(upstream: UpstreamSettings): DialectDoor;
+  dialectConnection?(upstream: UpstreamSettings): DialectConnection;
   outputCap: 'max_tokens' | 'max_completion_tokens';
   /** Types of its known models that this adapter can call. */
   types: readonly ModelType[];
@@ -135,7 +135,7 @@ export interface Predictions {
 }
 
 /** A request's response format and tools. */
-export type FormatAsked = Pick<LanguageModelV4CallOptions, 'responseFormat' | 'tools' | 'toolChoice'>;
+export type FormatOptions = Pick<LanguageModelV4CallOptions, 'responseFormat' | 'tools' | 'toolChoice'>;
 
 /** Further options for a provider's request. */
 export type FeatureOptions = Pick<
@@ -145,15 +145,15 @@ export type FeatureOptions = Pick<
 
 export interface ChatWays {
   /** Features that its API does not have or its package does not pass on: a request that uses one is refused. */
-  lacks?: readonly ChatFeature[];
+  unsupportedFeatures?: readonly ChatFeature[];
   /** @throws UpstreamError rejected, for anything else that would silently be dropped or changed */
   check?(call: Pick<ChatCall, 'modelId' | 'body'>): void;
   /** The format and tools as it takes them. */
-  format?(asked: FormatAsked): FormatAsked;
+  format?(requested: FormatOptions): FormatOptions;
   /** @throws UpstreamError rejected, for combinations that the model does not support */
-  options?(call: ChatCall, format: FormatAsked): Promise<FeatureOptions>;
+  options?(call: ChatCall, format: FormatOptions): Promise<FeatureOptions>;
   /** The messages as it takes them. */
-  prompt?(prompt: LanguageModelV4Prompt, format: FormatAsked): LanguageModelV4Prompt;
+  prompt?(prompt: LanguageModelV4Prompt, format: FormatOptions): LanguageModelV4Prompt;
   /** Its options for an image's `detail`. */
   pictureOptions?(detail: string): SharedV4ProviderOptions;
   /** Converts a chat-completions body for its API. Such an API does not support `functions`. */
@@ -185,6 +185,8 @@ export interface TtsWays {
   speed?: { min: number; max: number };
   /** Whether a model is one voice itself. */
   isVoice?(modelId: string): boolean;
+  /** Where it sends sound as it is made, for the path that its package asks. Absent: at that path. */
+  livePath?(path: string): string;
   /** The allowed form of voice names that become part of a URL path: another form could address another endpoint. */
   names?: RegExp;
 }

@@ -71,7 +71,7 @@ export function ordersWithout(log: OrderLog | undefined, without: LeftOut): Orde
     held: () => log.held(),
     placed: (reference) => log.placed(reference),
     withdrawn: (reference) => log.withdrawn(reference),
-    goesOn: () => log.goesOn(),
+    isHandedOver: () => log.isHandedOver(),
   };
 }
 

@@ -8,6 +8,7 @@ import { withFunctions } from '../legacy-functions.js';
 import { createProviderApi, createProviderMedia, keyHeaderOf } from '../predictions/provider-media.js';
 import { createHeldOrders } from './held-orders.js';
 import type { NativeProvider, SdkPackage, SdkProvider } from './native-provider.types.js';
+import { createLiveFetch } from './live-fetch.js';
 import { createOutboundFetch } from './outbound-fetch.js';
 import { createSdkLoader } from './sdk-loader.js';
 import { createV4Chat } from './v4-chat.js';
@@ -36,11 +37,11 @@ function openDialects(
   // Of one of the common convention they are opened beside its chat.
   const names = native.convention ? [] : (native.dialects ?? []);
   if (names.length === 0) return null;
-  const door = native.dialectDoor?.(upstream);
-  const key = door === undefined ? keyHeaderOf(upstream, native) : {};
+  const connection = native.dialectConnection?.(upstream);
+  const key = connection === undefined ? keyHeaderOf(upstream, native) : {};
   const { baseUrl, headers, timeouts } = upstream;
   const transport = new Transport({ baseUrl, headers: { ...key, ...headers }, timeouts, secrets });
-  return { transport, spoken: dialectsOf({ transport, refused, door }, names) };
+  return { transport, spoken: dialectsOf({ transport, refused, connection }, names) };
 }
 
 /** What of all that is made a package can do. */
@@ -76,7 +77,8 @@ export function openSdkUpstream(
     fetch: outbound.fetch,
     api: createProviderApi(own),
   });
-  const load = createSdkLoader(native.package, upstream, held.fetch);
+  const live = createLiveFetch(held.fetch, native.tts?.livePath);
+  const load = createSdkLoader(native.package, upstream, live.fetch);
   const media = createV4Media({
     id,
     native,
@@ -84,6 +86,7 @@ export function openSdkUpstream(
     refused,
     during: outbound.during,
     held,
+    live,
     timeouts: upstream.timeouts,
     fields: upstream.fields,
     load: (make) => modelOf(load, make),

@@ -35,9 +35,9 @@ export async function requestOfOrder(
   const end = performance.now() + generationMs;
   for (;;) {
     const answer = await withRetries(once, { pollMs, signal });
-    const goesOn =
+    const isPending =
       isOpen !== undefined && isJson(answer) && isOpen(answer.status, await answer.clone().text());
-    if (!goesOn || performance.now() > end) return answer;
+    if (!isPending || performance.now() > end) return answer;
     await pause(pollMs, signal);
   }
 }

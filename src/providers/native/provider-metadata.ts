@@ -3,7 +3,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
-import { isFields } from '../convention/said.js';
+import { isFields } from '../convention/answer-text.js';
 
 type Fields = Record<string, unknown>;
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
@@ -17,7 +17,7 @@ interface PartMetadata {
   id?: string;
   /** The length of a text, in characters. */
   length?: number;
-  /** What the provider needs back with the part: signatures, encrypted reasoning. */
+  /** Data that the provider needs back with the part: signatures, encrypted reasoning. */
   metadata?: Metadata;
 }
 
@@ -47,10 +47,10 @@ export class AnswerMetadata {
         return this.start(part.type === 'text-start' ? 'text' : 'reasoning', part);
       case 'reasoning-delta':
       case 'text-delta':
-        return this.goOn(part.type === 'text-delta' ? 'text' : 'reasoning', part);
+        return this.appendDelta(part.type === 'text-delta' ? 'text' : 'reasoning', part);
       case 'reasoning-end':
       case 'text-end':
-        return this.goOn(part.type === 'text-end' ? 'text' : 'reasoning', { ...part, delta: '' });
+        return this.appendDelta(part.type === 'text-end' ? 'text' : 'reasoning', { ...part, delta: '' });
       case 'tool-call':
         if (part.providerExecuted !== true)
           this.add('tool-call', part.providerMetadata, { id: part.toolCallId });
@@ -88,7 +88,7 @@ export class AnswerMetadata {
     this.open.set(type + id, this.add(type, providerMetadata, { length: 0 }));
   }
 
-  private goOn(
+  private appendDelta(
     type: 'reasoning' | 'text',
     { id, delta, providerMetadata }: { id: string; delta: string; providerMetadata?: unknown },
   ): void {

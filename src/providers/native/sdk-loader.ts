@@ -1,6 +1,6 @@
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import type { SdkPackage, SdkProvider } from './native-provider.types.js';
-import { readByContent } from './answer-forms.js';
+import { detectAnswerForm } from './answer-forms.js';
 
 /** Loads the package's provider at the first call and keeps it. */
 export function createSdkLoader(
@@ -13,7 +13,7 @@ export function createSdkLoader(
     apiKey: upstream.apiKey ?? '',
     baseURL: upstream.baseUrl,
     headers: upstream.headers,
-    fetch: readByContent(fetch),
+    fetch: detectAnswerForm(fetch),
   };
   return () => (loaded ??= load(settings, upstream));
 }

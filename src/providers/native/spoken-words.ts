@@ -52,13 +52,13 @@ export function segmentsOfWords(
   for (const word of words) {
     const group = groups.at(-1);
     const last = group?.at(-1);
-    const goesOn =
+    const continuesGroup =
       last !== undefined &&
       !/[.!?…]$/.test(last.word) &&
       word.start - last.end < PAUSE &&
       word.speaker === last.speaker &&
       (group?.length ?? 0) < LONG_WORDS;
-    if (goesOn) group?.push(word);
+    if (continuesGroup) group?.push(word);
     else groups.push([word]);
   }
   const labels = new Map<string, string>();

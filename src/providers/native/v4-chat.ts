@@ -11,13 +11,13 @@ import { timeSlicer } from '../../collections/time-slicer.js';
 import { writeJson } from '../../text/write-json.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { AssembledAnswer } from '../convention/assembled.js';
-import { toolNames } from '../convention/said.js';
+import { StreamedCalls } from '../convention/streamed-calls.js';
 import { optionalOfNative } from '../openai-compatible/optional-chat-fields.js';
 import { fieldsWithout } from '../openai-compatible/optional-fields.js';
 import type { RefusedFields } from '../openai-compatible/optional-fields.js';
 import { chunkOfAnswer, inPieces } from '../openai-compatible/whole-answer.js';
 import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors.js';
-import { inEitherForm } from './answer-forms.js';
+import { callInEitherForm } from './answer-forms.js';
 import { checkChatFeatures } from './chat-features.js';
 import { AnswerMetadata } from './provider-metadata.js';
 import { refuseDropped } from './dropped-settings.js';
@@ -34,7 +34,7 @@ export interface V4ChatOptions {
   /** Loads the package at the first call. */
   model(modelId: string): Promise<LanguageModelV4>;
   secrets: readonly string[];
-  /** What the upstream's models refuse. */
+  /** The fields that the upstream's models refuse. */
   refused: RefusedFields;
   /** Downloads images that the provider does not download itself. */
   egress?: Egress | undefined;
@@ -70,7 +70,7 @@ async function answerOf(
   call: ChatCall,
   kind: string,
 ): Promise<ChatAnswer> {
-  refuseDropped(made.warnings, { modelId: call.modelId, asked: call.body });
+  refuseDropped(made.warnings, { modelId: call.modelId, requested: call.body });
   if (isFailed(made.finishReason)) throw brokenAnswer('an error');
   // One package accepts an error with status 200, or any other object, as an answer.
   if (made.content.length === 0 && made.finishReason.raw === undefined)
@@ -156,14 +156,14 @@ export function createV4Chat(options: V4ChatOptions): ChatProvider {
   return {
     complete: (asked: ChatCall): Promise<ChatAnswer> =>
       sent(asked, (call) =>
-        inEitherForm('whole', {
+        callInEitherForm('whole', {
           whole: () => whole(call),
-          streamed: async () => assembledChunks(await streamed(call), toolNames(call.body)),
+          streamed: async () => assembledChunks(await streamed(call), StreamedCalls.of(call.body)),
         }),
       ),
     stream: (asked: ChatCall): Promise<ChatChunks> =>
       sent(asked, (call) =>
-        inEitherForm('streamed', {
+        callInEitherForm('streamed', {
           streamed: () => streamed(call),
           whole: async () => oneChunk(await whole(call)),
         }),
@@ -187,8 +187,8 @@ function oneChunk({ parsed }: ChatAnswer): ChatChunks {
 }
 
 /** Assembles a stream to a whole answer. @throws UpstreamError */
-async function assembledChunks(chunks: ChatChunks, names: readonly string[]): Promise<ChatAnswer> {
-  const assembled = new AssembledAnswer(names);
+async function assembledChunks(chunks: ChatChunks, calls: StreamedCalls): Promise<ChatAnswer> {
+  const assembled = new AssembledAnswer(calls);
   for (let raw = await chunks.next(); raw !== null; raw = await chunks.next()) assembled.take(raw);
   const parsed = assembled.answer(true);
   return { text: JSON.stringify(parsed), parsed };

@@ -41,7 +41,6 @@ function embeddingOptions(
 /** A package's models behind our interfaces: loaded at the first call, with converted errors. */
 export function createV4Media(options: V4MediaOptions): V4Media {
   const { id, native, secrets, during, held, load, refused } = options;
-  const { tts = {} } = native;
   const guarded: Guarded = async (call, work) =>
     await during(() =>
       held.during(call, async () => {
@@ -75,19 +74,7 @@ export function createV4Media(options: V4MediaOptions): V4Media {
         ),
     }),
     image: (modelId) => createV4Image(modelId, { ...options, guarded }),
-    tts: (modelId) => ({
-      ...base(modelId),
-      capabilities: speechCapabilities(tts, modelId),
-      doGenerate: (options) =>
-        refused.send({ path: 'speech', modelId, optional: () => SPEECH_WORDS }, (without) =>
-          guarded({ signal: options.abortSignal }, async () => {
-            const model = await load((provider) => provider.speechModel?.(modelId));
-            const made = await model.doGenerate(speechCallOf(tts, modelId, { ...options, without }));
-            refuseDropped(made.warnings, { modelId });
-            return made;
-          }),
-        ),
-    }),
+    tts: (modelId) => ({ ...base(modelId), ...speechOf(modelId, { ...options, guarded }) }),
     stt: (modelId) =>
       createV4Transcription({
         native,
@@ -97,6 +84,26 @@ export function createV4Media(options: V4MediaOptions): V4Media {
         withdraw: held.withdraw,
         model: () => load((provider) => provider.transcriptionModel?.(modelId)),
       }),
+  };
+}
+
+/** The package reads its answer whole; the sound is taken beside that. */
+function speechOf(
+  modelId: string,
+  { native: { tts = {} }, live, load, refused, guarded }: V4MediaOptions & { guarded: Guarded },
+): Pick<TtsModel, 'capabilities' | 'doGenerate'> {
+  return {
+    capabilities: speechCapabilities(tts, modelId),
+    doGenerate: (options) =>
+      refused.send({ path: 'speech', modelId, optional: () => SPEECH_WORDS }, (without) =>
+        guarded({ signal: options.abortSignal }, async () => {
+          const model = await load((provider) => provider.speechModel?.(modelId));
+          const call = speechCallOf(tts, modelId, { ...options, without });
+          const made = await live.during(options.onSound, () => model.doGenerate(call));
+          refuseDropped(made.warnings, { modelId });
+          return made;
+        }),
+      ),
   };
 }
 

@@ -13,8 +13,8 @@ type Fields = Record<string, unknown>;
 type Text = { type: 'text'; text: string };
 type Picture = { type: 'image_url'; image_url: { url: string; detail?: unknown } };
 type Sound = { type: 'input_audio'; input_audio: { data: string; format: string } };
-type GivenFile = { type: 'file'; file: { filename?: string; file_data: string } };
-type Part = Text | Picture | Sound | GivenFile;
+type FilePart = { type: 'file'; file: { filename?: string; file_data: string } };
+type Part = Text | Picture | Sound | FilePart;
 type ToolCall = { id: string; function: { name: string; arguments: string } };
 type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content'];
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
@@ -152,7 +152,7 @@ function soundPart({ data, format }: Sound['input_audio']): UserContent[number] 
 }
 
 /** The file was converted to a `data:` URL when it was fetched. */
-function documentPart({ filename, file_data }: GivenFile['file']): UserContent[number] {
+function documentPart({ filename, file_data }: FilePart['file']): UserContent[number] {
   const [, mediaType = 'application/octet-stream', data = ''] =
     /^data:([^;,]+);base64,(.*)$/s.exec(file_data) ?? [];
   return {

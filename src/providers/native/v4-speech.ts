@@ -20,17 +20,18 @@ export function speechCapabilities(
 }
 
 /** The provider's voice for one of the contract's six; any other name is the provider's own. */
-function voiceOf({ presets = {} }: TtsWays, asked: string): string {
-  return (Object.hasOwn(presets, asked) ? presets[asked] : undefined) ?? asked;
+function voiceOf({ presets = {} }: TtsWays, requested: string): string {
+  return (Object.hasOwn(presets, requested) ? presets[requested] : undefined) ?? requested;
 }
 
 /** Converts our speech call to the AI SDK's. It asks for MP3, which every package supports; Penstock converts that to the requested format. */
 export function speechCallOf(
   ways: TtsWays,
   modelId: string,
-  { text, voice: asked, speed, language, abortSignal, without }: SpeechCallOptions & { without: LeftOut },
+  { text, voice: requested, speed, language, abortSignal, without }: SpeechCallOptions & { without: LeftOut },
 ): SpeechModelV4CallOptions {
-  const voice = asked === undefined || ways.isVoice?.(modelId) === true ? undefined : voiceOf(ways, asked);
+  const voice =
+    requested === undefined || ways.isVoice?.(modelId) === true ? undefined : voiceOf(ways, requested);
   return {
     text,
     // Without a format packages send their default; with an empty one they send none.

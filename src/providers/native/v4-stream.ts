@@ -35,7 +35,7 @@ function isCutOff(reason: LanguageModelV4FinishReason): boolean {
 /** Converts a stream of the AI SDK's parts to chat-completion chunks, read on demand only. */
 export class V4Chunks implements ChatChunks {
   private readonly reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>;
-  /** The upstream's own, once it told it. */
+  /** The upstream's id, once it is known. */
   private id = `chatcmpl-${randomUUID()}`;
   private readonly created = Math.floor(Date.now() / 1000);
   private readonly waiting: string[] = [];
@@ -104,7 +104,7 @@ export class V4Chunks implements ChatChunks {
     switch (part.type) {
       case 'stream-start': {
         const { modelId, body } = this.options.call;
-        return refuseDropped(part.warnings, { modelId, asked: body });
+        return refuseDropped(part.warnings, { modelId, requested: body });
       }
       case 'response-metadata':
         if (part.id !== undefined && !this.opened) this.id = part.id;

@@ -2,7 +2,7 @@ import type { TranscriptionModelV4 } from '@ai-sdk/provider';
 import type { Transcription, TranscriptionCall, SttModel } from '../stt.types.js';
 import { refuseDropped } from './dropped-settings.js';
 import type { RefusedFields } from '../openai-compatible/optional-fields.js';
-import { toldTokens } from '../convention/usage.js';
+import { reportedTokens } from '../convention/usage.js';
 import { languageCode } from '../openai-compatible/language-codes.js';
 import { optionalSettings, ordersWithout, settingsWithout } from './omitted-fields.js';
 import type { NativeProvider } from './native-provider.types.js';
@@ -13,7 +13,7 @@ import type { Guarded } from './guarded.types.js';
 interface TranscriptionOptions {
   native: NativeProvider;
   modelId: string;
-  /** What the upstream's models refuse. */
+  /** The fields that the upstream's models refuse. */
   refused: RefusedFields;
   model(): Promise<TranscriptionModelV4>;
   guarded: Guarded;
@@ -51,7 +51,7 @@ export function createV4Transcription({
             refuseDropped(made.warnings, { modelId: ready.modelId });
             const { body } = made.response;
             ways.check?.(body);
-            return { ...read(made, call, (ways.words ?? wordsIn)(body)), ...toldTokens(body) };
+            return { ...read(made, call, (ways.words ?? wordsIn)(body)), ...reportedTokens(body) };
           }),
       ),
   };

@@ -1,4 +1,4 @@
-/** What may stand before an answer: a byte order mark, which the network may cut, and blanks. */
+/** The possible beginning of an answer: blanks, and a byte order mark, which may arrive in parts. */
 const BEFORE_ANSWER = new Set([...Buffer.from('\ufeff\t\n\r ')]);
 
 /** An answer's first bytes, once there are some. */

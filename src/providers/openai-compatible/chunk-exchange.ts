@@ -1,10 +1,10 @@
 import { isLongToRead } from '../../text/read-json.js';
 import { writeJson } from '../../text/write-json.js';
-import { errorChunk } from '../convention/chunk.js';
+import { errorChunk, readLongChunk } from '../convention/chunk.js';
 import { isFaultName } from '../convention/faults.js';
-import { mayTellUsage } from '../convention/usage.js';
+import { mayContainUsage } from '../convention/usage.js';
 import type { ChatChunks } from '../providers.types.js';
-import { saysEnd } from './sse-parser.js';
+import { isEndMarker } from './event-texts.js';
 import { StreamExchange } from './stream-exchange.js';
 import type { StreamTransport } from './stream-exchange.js';
 import { chunkOfAnswer, inPieces, isCuttable } from './whole-answer.js';
@@ -24,8 +24,8 @@ export class ChunkExchange extends StreamExchange<string> implements ChatChunks 
 
   protected onEvent(given: string, name: string): void {
     const data = isFaultName(name) ? errorChunk(given) : given;
-    if (saysEnd(data)) return this.end();
-    if (this.isClosing && !mayTellUsage(data)) return;
+    if (isEndMarker(data)) return this.end();
+    if (this.isClosing && !mayContainUsage(data)) return;
     this.last = data;
     this.isLong ||= isLongToRead(data);
     this.give(data);
@@ -42,14 +42,14 @@ export class ChunkExchange extends StreamExchange<string> implements ChatChunks 
     this.pieces = null;
     const raw = await super.next();
     if (raw === null || !isLongToRead(raw)) return raw;
-    const chunk = await transport.readAnswer(Buffer.from(raw));
+    const chunk = await readLongChunk(Buffer.from(raw), transport.timeSlicer);
     if (!isCuttable(chunk)) return raw;
     this.pieces = inPieces(chunk);
     return await this.nextPiece();
   }
 
   protected async onWhole(bytes: Buffer, transport: StreamTransport): Promise<boolean> {
-    const chunk = chunkOfAnswer(await transport.readAnswer(bytes));
+    const chunk = chunkOfAnswer(await readLongChunk(bytes, transport.timeSlicer));
     if (chunk === null) return false;
     for (const piece of inPieces(chunk)) {
       this.give(String(await writeJson(piece, transport.timeSlicer)));
@@ -59,9 +59,9 @@ export class ChunkExchange extends StreamExchange<string> implements ChatChunks 
     return true;
   }
 
-  /** Whoever told no usage yet may still do so behind the end. */
+  /** An upstream that reported no usage yet may still do so after the end. */
   private end(): void {
-    if (mayTellUsage(this.last)) this.finish();
+    if (mayContainUsage(this.last)) this.finish();
     else this.finishSoon();
   }
 }

@@ -1,21 +1,24 @@
 import type { Transform } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { createDecoder, isEncoded } from '../../egress/index.js';
+import { Utf8Answer } from './charset.js';
 import { brokenAnswer } from './upstream-errors.js';
 
 type Headers = Record<string, string | string[] | undefined>;
 
 /**
- * Takes the encoding off an answer whose server compresses although it was told not to (`accept-encoding: identity`). All other answers
- * pass as they come, empty ones too: those are empty in each encoding.
+ * Takes the encoding off an answer whose server compresses although the request forbids it (`accept-encoding: identity`). All other answers
+ * pass as they come, empty ones too: those are empty in each encoding. Text is given on in UTF-8.
  */
 export class DecodedAnswer implements Dispatcher.DispatchHandler {
   private encoding: string | null = null;
   /** From the first byte of an encoded answer. */
   private decoder: Transform | null = null;
+  /** Null for an answer that is no text. */
+  private text: Utf8Answer | null = null;
   /** All bytes have come; the decoder may still be at work. */
   private received = false;
-  /** The inner handler was told the end, one way or the other. */
+  /** Whether the inner handler was called with the end or an error. */
   private over = false;
 
   constructor(private readonly inner: Dispatcher.DispatchHandler) {}
@@ -27,18 +30,29 @@ export class DecodedAnswer implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
     const encoding = headers['content-encoding']?.toString();
     if (isEncoded(encoding) && status >= 200) this.encoding = encoding;
+    this.text = Utf8Answer.of(headers['content-type']?.toString());
     this.inner.onResponseStart?.(controller, status, headers);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
-    if (this.encoding === null) this.inner.onResponseData?.(controller, bytes);
+    if (this.encoding === null) this.give(controller, bytes);
     else if (!this.over) this.decoderOf(controller, this.encoding)?.write(bytes);
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController, trailers: Headers): void {
     this.received = true;
-    if (this.decoder === null) this.inner.onResponseEnd?.(controller, trailers);
+    if (this.decoder === null) this.finish(controller, trailers);
     else this.decoder.end();
+  }
+
+  private give(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    this.inner.onResponseData?.(controller, this.text?.take(bytes) ?? bytes);
+  }
+
+  private finish(controller: Dispatcher.DispatchController, trailers: Headers): void {
+    const rest = this.text?.end();
+    if (rest !== undefined && rest.length > 0) this.inner.onResponseData?.(controller, rest);
+    this.inner.onResponseEnd?.(controller, trailers);
   }
 
   onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
@@ -55,11 +69,11 @@ export class DecodedAnswer implements Dispatcher.DispatchHandler {
       controller.abort(brokenAnswer('in an unknown encoding'));
       return null;
     }
-    decoder.on('data', (bytes: Buffer) => this.inner.onResponseData?.(controller, bytes));
+    decoder.on('data', (bytes: Buffer) => this.give(controller, bytes));
     decoder.on('end', () => {
       this.over = true;
-      this.inner.onResponseEnd?.(controller, {});
-      // What a server sends behind what it packed would be read for ever.
+      this.finish(controller, {});
+      // Bytes after the compressed data would otherwise be read without end.
       if (!this.received) controller.abort(brokenAnswer('more than it packed'));
       decoder.destroy();
     });

@@ -1,6 +1,8 @@
 import type { Dispatcher } from 'undici';
-import { isFields } from '../convention/said.js';
+import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
+import { isFields } from '../convention/answer-text.js';
 import type {
+  BackgroundAnswers,
   DialectProvider,
   NativeAnswer,
   NativeCall,
@@ -11,9 +13,8 @@ import { EventExchange } from './event-exchange.js';
 import { fieldsWithout } from './optional-fields.js';
 import type { LeftOut, OptionalFields, RefusedFields } from './optional-fields.js';
 import type { StreamRequest } from './stream-exchange.js';
-import { textOf } from './transport.js';
 import type { Transport } from './transport.js';
-import { brokenAnswer, kindOfError } from './upstream-errors.js';
+import { brokenAnswer, errorOfStatus, kindOfError } from './upstream-errors.js';
 
 /** How a dialect goes over HTTP. */
 export interface DialectWire {
@@ -46,14 +47,14 @@ export const DIALECT_WIRES: Readonly<Record<NativeDialect, DialectWire>> = {
   },
 };
 
-function answerOf(bytes: Buffer, parsed: unknown, wire: DialectWire): NativeAnswer {
+function answerOf(parsed: unknown, wire: DialectWire): NativeAnswer {
   if (!isFields(parsed)) throw brokenAnswer('no object');
   if (!wire.isWhole(parsed)) {
     if (parsed['error'] != null)
       throw brokenAnswer(`an error with status 200${kindOfError(parsed['error'])}`);
     throw brokenAnswer('no answer');
   }
-  return { text: textOf(bytes).trim(), parsed };
+  return { parsed };
 }
 
 /** Fields that change no answer: an upstream that refuses one gets the request without it. */
@@ -77,18 +78,18 @@ function without({ body, addedIncludes = [] }: NativeCall, left: LeftOut): Recor
   const kept = fieldsWithout(body, left);
   const { include } = kept;
   if (!Array.isArray(include)) return kept;
-  const asked = include.filter(
+  const requested = include.filter(
     (one: unknown) => !(addedIncludes.includes(one as string) && left.has(one as string)),
   );
   const { include: _, ...rest } = kept;
-  return asked.length === 0 ? rest : { ...rest, include: asked };
+  return requested.length === 0 ? rest : { ...rest, include: requested };
 }
 
 /** How requests of a dialect reach an upstream whose address or wire is another than its maker's. */
-export interface DialectDoor {
+export interface DialectConnection {
   /** Whether a model speaks the dialect, by the upstream's name for it. */
   speaks(modelId: string): boolean;
-  request(call: NativeCall, streams: boolean): Promise<StreamRequest>;
+  request(call: NativeCall, streams: boolean): Promise<StreamRequest & { body: string | Buffer }>;
   /** Makes the convention's events of a streamed answer. */
   reading(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler;
 }
@@ -106,11 +107,11 @@ export function dialectsOf(
 interface DialectOptions {
   transport: Transport;
   refused: RefusedFields;
-  door?: DialectDoor | undefined;
+  connection?: DialectConnection | undefined;
 }
 
 /** The door of nearly all upstreams. */
-const usualDoor = ({ path }: DialectWire): Omit<DialectDoor, 'speaks'> => ({
+const defaultConnection = ({ path }: DialectWire): Omit<DialectConnection, 'speaks'> => ({
   request: ({ body, headers }, stream) =>
     Promise.resolve({
       path,
@@ -120,38 +121,64 @@ const usualDoor = ({ path }: DialectWire): Omit<DialectDoor, 'speaks'> => ({
   reading: (handler) => handler,
 });
 
+function backgroundAnswers(
+  transport: Transport,
+  { path }: DialectWire,
+  open: (signal: LightAbortSignal, requested: StreamRequest) => Promise<NativeEvents>,
+): BackgroundAnswers {
+  const pathOf = (id: string): string => `${path}/${encodeURIComponent(id)}`;
+  const tell = async (method: 'POST' | 'DELETE', at: string, signal: AbortSignal): Promise<void> => {
+    const status = await transport.statusOf(at, signal, method);
+    if (status >= 300)
+      throw errorOfStatus({ status, body: '', retryAfter: undefined, secrets: transport.secrets });
+  };
+  return {
+    resume(id, { after, signal }) {
+      const behind = after === null ? '' : `&starting_after=${after}`;
+      return open(signal, { path: `${pathOf(id)}?stream=true${behind}`, body: null });
+    },
+    cancel: (id, signal) => tell('POST', `${pathOf(id)}/cancel`, signal),
+    forget: (id, signal) => tell('DELETE', pathOf(id), signal),
+  };
+}
+
 /** A dialect at an upstream that speaks it: its bytes pass, read once. */
 export function createDialectProvider(
   dialect: NativeDialect,
-  { transport, refused, door }: DialectOptions,
+  { transport, refused, connection }: DialectOptions,
 ): DialectProvider {
   const wire = DIALECT_WIRES[dialect];
-  const { request, reading } = door ?? usualDoor(wire);
+  const { request, reading } = connection ?? defaultConnection(wire);
   const send = <T>(call: NativeCall, attempt: (body: Record<string, unknown>) => Promise<T>): Promise<T> => {
     const optional = (): OptionalFields =>
       Object.fromEntries([
         ...HINTS.map((name) => [name, []] as const),
         ...(call.addedIncludes ?? []).map((name) => [name, wordsOf(name)] as const),
       ]);
-    const asked = { path: wire.path, modelId: String(call.body['model']), optional };
-    return refused.send(asked, (left) => attempt(without(call, left)));
+    const requested = { path: wire.path, modelId: String(call.body['model']), optional };
+    return refused.send(requested, (left) => attempt(without(call, left)));
   };
   const complete = async (call: NativeCall): Promise<NativeAnswer> => {
     const { path, body, headers } = await request(call, false);
     const options = { signal: call.signal, ...(headers === undefined ? {} : { headers }) };
     const bytes = await transport.postForBytes(path, body, options);
-    return answerOf(bytes, await transport.readAnswer(bytes), wire);
+    return answerOf(await transport.readAnswer(bytes), wire);
   };
-  const stream = async (call: NativeCall): Promise<NativeEvents> => {
+  const open = (signal: LightAbortSignal, requested: StreamRequest): Promise<NativeEvents> => {
     const dispatch: Transport['dispatch'] = (path, body, { handler, ...handling }) =>
       transport.dispatch(path, body, { ...handling, handler: reading(handler) });
     const { timeSlicer } = transport;
     const readAnswer: Transport['readAnswer'] = (bytes) => transport.readAnswer(bytes);
-    const events = new EventExchange(call.signal, { secrets: transport.secrets, wire });
-    return await events.open({ dispatch, timeSlicer, readAnswer }, await request(call, true));
+    const events = new EventExchange(signal, { secrets: transport.secrets, wire });
+    return events.open({ dispatch, timeSlicer, readAnswer }, requested);
   };
+  const stream = async (call: NativeCall): Promise<NativeEvents> =>
+    open(call.signal, await request(call, true));
   return {
-    ...(door === undefined ? {} : { speaks: (modelId) => door.speaks(modelId) }),
+    ...(connection === undefined ? {} : { speaks: (modelId) => connection.speaks(modelId) }),
+    ...(connection === undefined && dialect === 'responses'
+      ? { background: backgroundAnswers(transport, wire, open) }
+      : {}),
     complete: (call) => send(call, (body) => complete({ ...call, body })),
     stream: (call) => send(call, (body) => stream({ ...call, body })),
   };

@@ -1,10 +1,10 @@
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { parseShallow } from '../../text/stored-json.js';
 import { writeJson } from '../../text/write-json.js';
-import { isFields } from '../convention/said.js';
+import { isFields } from '../convention/answer-text.js';
 import type { NativeEvent, NativeEvents } from '../dialect.types.js';
 import type { DialectWire } from './dialect-upstream.js';
-import { saysEnd } from './sse-parser.js';
+import { isEndMarker } from './event-texts.js';
 import { StreamExchange } from './stream-exchange.js';
 import type { StreamTransport } from './stream-exchange.js';
 
@@ -30,6 +30,8 @@ export function typeOfEvent({ name, data }: NativeEvent): string {
 /** A streamed answer in a dialect: its events as they came. */
 export class EventExchange extends StreamExchange<NativeEvent> implements NativeEvents {
   private readonly wire: DialectWire;
+  /** The name of the latest event; it did not end the stream. */
+  private last = '';
 
   constructor(
     signal: LightAbortSignal,
@@ -40,11 +42,13 @@ export class EventExchange extends StreamExchange<NativeEvent> implements Native
   }
 
   protected onEvent(given: string, name: string): void {
-    if (saysEnd(given)) return this.finish();
+    if (isEndMarker(given)) return this.finish();
     // Line breaks are pretty printing: within JSON's strings none can stand.
     const event = { name, data: given.includes('\n') ? given.replaceAll('\n', ' ') : given };
     this.give(event);
-    if (this.wire.isLast(name)) return this.finish();
+    // Nearly every event has the name of the event before it.
+    if (name !== this.last && this.wire.isLast(name)) return this.finish();
+    this.last = name;
     // Nearly every event says its name once more.
     if (name !== '' && event.data.startsWith(name, TYPE_AT) && event.data.startsWith(TYPE_BEGINS)) return;
     if (this.wire.isLast(typeOfEvent(event))) this.finish();

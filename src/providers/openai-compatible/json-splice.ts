@@ -69,7 +69,7 @@ export function topLevelMembers(text: string): Member[] {
   return members;
 }
 
-/** What becomes of a member: its new value as JSON text, or null to take it out. */
+/** The change of a member: its new value as JSON text, or null to remove it. */
 export type Edits = Record<string, string | null>;
 
 /**

@@ -12,9 +12,11 @@ import type {
 } from '../providers.types.js';
 import { assembledAnswer, isEventStream } from '../convention/assembled.js';
 import { checkCount } from '../convention/chunk.js';
-import { isFields, toolNames } from '../convention/said.js';
-import { usageIn } from '../convention/usage.js';
+import { isFields, messageOf, offersTools } from '../convention/answer-text.js';
+import { withoutFunctionCall } from '../convention/streamed-calls.js';
+import { findUsage } from '../convention/usage.js';
 import { ChunkExchange } from './chunk-exchange.js';
+import { eventsOfLines } from './event-texts.js';
 import { capName, optionalOfChat } from './optional-chat-fields.js';
 import { fieldsWithout, RefusedFields } from './optional-fields.js';
 import type { LeftOut } from './optional-fields.js';
@@ -48,39 +50,58 @@ function bodyOf(
   return writeJson(dialect === undefined ? left : dialect(left), timeSlicer);
 }
 
-/** What an upstream spells otherwise than the convention, or refuses: changes the body as it is about to be sent. */
+/** Changes the body before it is sent: renames or removes fields in which the upstream differs from the convention. */
 export type ChatDialect = (body: ChatBody & { model: string }) => Record<string, unknown>;
 
 /** By what it is, whatever its headers call it: some upstreams always stream. */
 async function parseAnswer(bytes: Buffer, body: ChatBody, transport: Transport): Promise<ChatAnswer> {
   const { timeSlicer } = transport;
-  if (isEventStream(textOf(bytes.subarray(0, BEGINNING_BYTES)))) {
-    const answer = await assembledAnswer(bytes, { names: toolNames(body), timeSlicer });
+  const events = isEventStream(textOf(bytes.subarray(0, BEGINNING_BYTES))) ? bytes : eventsOfLines(bytes);
+  if (events !== null) {
+    const answer = await assembledAnswer(events, { request: body, timeSlicer });
     return { text: String(await writeJson(answer, timeSlicer)), parsed: answer };
   }
-  const answer = answerOf(bytes, await transport.readAnswer(bytes));
+  const answer = answerOf(bytes, await transport.readAnswer(bytes), body);
   // A text of megabytes was made of the bytes, and is about to be written: not in one go.
   if (isLongToRead(bytes)) await timeSlicer.run(() => true);
   return answer;
 }
 
+/**
+ * The answer with a message of the convention in each choice; the same answer if it has them.
+ * @param hasTools the request offered tools, so that a call of the older form becomes one of a tool
+ * @throws UpstreamError where a choice has nothing
+ */
+function withMessages(answer: ChatObject, hasTools: boolean): ChatObject {
+  const choices = (answer.choices as unknown[]).map((choice) => {
+    const given = isFields(choice) ? messageOf(choice) : null;
+    if (given === null) throw brokenAnswer('a choice without a message');
+    const message = hasTools ? withoutFunctionCall(given) : given;
+    const { delta: _, text: _text, ...rest } = choice as Record<string, unknown>;
+    return isFields(choice) && message === choice['message'] ? choice : { ...rest, message };
+  });
+  return choices.every((choice, at) => choice === answer.choices[at]) ? answer : { ...answer, choices };
+}
+
 /** @throws UpstreamError */
-function answerOf(bytes: Buffer, parsed: unknown): ChatAnswer {
+function answerOf(bytes: Buffer, parsed: unknown, request: ChatBody): ChatAnswer {
   // Some gateways put each answer into a list.
   const [only] = Array.isArray(parsed) && parsed.length === 1 ? (parsed as unknown[]) : [];
   const said = ((only ?? parsed) as Partial<ChatObject> | null) ?? {};
   const { choices, error, id } = said;
   const broken = (what: string): UpstreamError =>
-    brokenAnswer(what).telling(isFields(said) ? usageIn(said) : null, id);
+    brokenAnswer(what).withReportedUsage(isFields(said) ? findUsage(said) : null, id);
   if (error != null) throw broken(`an error with status 200${kindOfError(error)}`);
   if (!Array.isArray(choices) || choices.length === 0) throw broken('no choices');
   checkCount(choices);
   const failed = (choices as unknown[]).find(isFailedChoice) as { error?: unknown } | undefined;
   if (failed !== undefined) throw broken(`a choice that failed${kindOfError(failed.error)}`);
-  const answer = (only ?? parsed) as ChatObject;
-  const usage = usageIn(answer);
+  const given = (only ?? parsed) as ChatObject;
+  const answer = withMessages(given, offersTools(request));
+  const usage = findUsage(answer);
   const whole = usage === null || usage === answer['usage'] ? answer : { ...answer, usage };
-  return { text: only === undefined ? textOf(bytes).trim() : JSON.stringify(only), parsed: whole };
+  const isAsSent = only === undefined && answer === given;
+  return { text: isAsSent ? textOf(bytes).trim() : JSON.stringify(answer), parsed: whole };
 }
 
 /** Chat over any upstream that speaks the common chat-completions convention: a thin pass over undici. */
@@ -88,7 +109,7 @@ export function createOpenAiCompatibleChat(
   transport: Transport,
   { dialect, refused = new RefusedFields() }: { dialect?: ChatDialect; refused?: RefusedFields } = {},
 ): ChatProvider {
-  const asked = (call: ChatCall) => ({
+  const requested = (call: ChatCall) => ({
     path: CHAT_PATH,
     modelId: call.modelId,
     optional: () => optionalOfChat(call),
@@ -100,7 +121,7 @@ export function createOpenAiCompatibleChat(
         transport
           .postForBytes(CHAT_PATH, body, { signal })
           .then((bytes) => parseAnswer(bytes, call.body, transport));
-      return refused.send(asked(call), (without) => {
+      return refused.send(requested(call), (without) => {
         const body = bodyOf(call, { stream: false, dialect, without, timeSlicer: transport.timeSlicer });
         return body instanceof Promise ? body.then(post) : post(body);
       });
@@ -108,7 +129,7 @@ export function createOpenAiCompatibleChat(
     stream(call: ChatCall): Promise<ChatChunks> {
       const open = (body: string | Buffer): Promise<ChatChunks> =>
         new ChunkExchange(call.signal, transport.secrets).open(transport, { path: CHAT_PATH, body });
-      return refused.send(asked(call), (without) => {
+      return refused.send(requested(call), (without) => {
         const body = bodyOf(call, { stream: true, dialect, without, timeSlicer: transport.timeSlicer });
         return body instanceof Promise ? body.then(open) : open(body);
       });

@@ -4,11 +4,21 @@ import type { ModelFields } from '../predictions/model-fields.js';
 import { multipartOf } from './multipart.js';
 import { readImages } from './openai-image.js';
 import { keyWithout } from './optional-fields.js';
+import { readPictureEvents } from './picture-events.js';
+import type { PictureEvents } from './picture-events.js';
 import type { OpenAiImageOptions } from './openai-image.js';
 
 const PATH = '/images/edits';
 /** Pictures are read as base64 or from their address, and brought to their size here. */
-const OPTIONAL = { response_format: ['b64_json'], n: [], size: [], output_format: [], quality: [] };
+const OPTIONAL = {
+  response_format: ['b64_json'],
+  n: [],
+  size: [],
+  output_format: [],
+  quality: [],
+  stream: [],
+  partial_images: [],
+};
 
 /** These know sizes by shape and transparency, and always answer base64. */
 const SHAPED = /(^|\/)(chatgpt-image|gpt-image)/;
@@ -43,7 +53,8 @@ export function createOpenAiCompatibleImageEditor(
       mask: 'hole',
     },
     async edit(call) {
-      const { prompt, image, mask, width, height, transparent, quality, signal, orders } = call;
+      const { prompt, image, mask, width, height, transparent, quality, signal, orders, partials } = call;
+      let events: PictureEvents | null = null;
       const fields: [string, string][] = [
         ['model', modelId],
         ['prompt', prompt],
@@ -53,6 +64,7 @@ export function createOpenAiCompatibleImageEditor(
       if (SHAPED.test(modelId)) {
         fields.push(['size', sizeOf(width, height)]);
         if (quality !== undefined) fields.push(['quality', quality]);
+        if (partials) fields.push(['stream', 'true'], ['partial_images', String(partials.count)]);
         if (transparent) fields.push(['background', 'transparent'], ['output_format', 'png']);
       } else fields.push(['response_format', 'b64_json']);
       const png = { contentType: 'image/png' };
@@ -62,12 +74,16 @@ export function createOpenAiCompatibleImageEditor(
       ];
       const answer = await refused.send({ path: PATH, modelId, optional: () => OPTIONAL }, (without) => {
         const sent = fields.filter(([name]) => !without.has(name));
+        const streams = sent.some(([name]) => name === 'stream');
+        events = partials && streams ? readPictureEvents(partials.onPartial) : null;
         return transport.postForBytes(PATH, multipartOf(sent, files), {
           signal,
           idempotencyKey: keyWithout(orders?.key, without),
+          onBytes: events?.push,
         });
       });
-      const { images, tokens } = await readImages(answer, options, signal);
+      const parsed = (events as PictureEvents | null)?.end() ?? (await transport.readAnswer(answer));
+      const { images, tokens } = await readImages(parsed, options, signal);
       if (tokens !== null) call.onTokens?.(tokens);
       const [edited] = images;
       return edited as Uint8Array;

@@ -1,9 +1,11 @@
 import type { ImageModelV4Result } from '@ai-sdk/provider';
 import type { Egress } from '../../egress/index.js';
 import type { TokenClasses } from '../../pricing/pricing.types.js';
-import { classesIn } from '../convention/usage.js';
+import { findTokenClasses } from '../convention/usage.js';
 import type { ImageCapabilities, ImageModel } from '../image.types.js';
 import { withRetries } from '../predictions/operation.js';
+import { readPictureEvents } from './picture-events.js';
+import type { PictureEvents } from './picture-events.js';
 import { keyWithout } from './optional-fields.js';
 import type { RefusedFields } from './optional-fields.js';
 import type { Transport } from './transport.js';
@@ -17,7 +19,7 @@ const DOWNLOAD_TIMEOUT_MS = 60_000;
 const DOWNLOAD_PAUSE_MS = 500;
 /** These models always answer base64 and refuse the field. */
 const ALWAYS_BASE64 = /(^|\/)(chatgpt-image|gpt-image)/;
-/** Gateways give a picture itself in place of its address, or put this before the base64. Whatever type it declares, its bytes are looked at. */
+/** Gateways return a data URL in place of an address, or this prefix before the base64. The declared type is ignored; the bytes decide. */
 const DATA_URL = /^data:[^,]{0,200};base64,/i;
 
 interface Item {
@@ -32,13 +34,13 @@ export interface OpenAiImageOptions {
   modelId: string;
   /** For images that the upstream answers as URLs of another host; without it those are a fault. */
   egress?: Egress | undefined;
-  /** What the upstream's models refuse. */
+  /** The fields that the upstream's models refuse. */
   refused: RefusedFields;
 }
 
 const PATH = '/images/generations';
 /** Pictures are read as base64 or from their address, and brought to their size here. */
-const OPTIONAL = { response_format: ['b64_json'], size: [], quality: [] };
+const OPTIONAL = { response_format: ['b64_json'], size: [], quality: [], stream: [], partial_images: [] };
 
 /** Models of the convention's maker; of any other the upstream itself says what it cannot do. */
 function capabilitiesOf(modelId: string): ImageCapabilities {
@@ -60,7 +62,9 @@ export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageM
     modelId,
     maxImagesPerCall: MAX_PER_CALL,
     capabilities: capabilitiesOf(modelId),
-    async doGenerate({ prompt, n, size, seed, providerOptions, abortSignal, orders }) {
+    async doGenerate({ prompt, n, size, seed, providerOptions, abortSignal, orders, partials }) {
+      const streamed = n === 1 && ALWAYS_BASE64.test(modelId) ? partials : undefined;
+      let events: PictureEvents | null = null;
       const fields = {
         ...providerOptions['penstock'],
         model: modelId,
@@ -69,25 +73,28 @@ export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageM
         ...(size === undefined ? {} : { size }),
         ...(seed === undefined ? {} : { seed }),
         ...(ALWAYS_BASE64.test(modelId) ? {} : { response_format: 'b64_json' }),
+        ...(streamed === undefined ? {} : { stream: true, partial_images: streamed.count }),
       };
       const optional = () => (n === 1 ? { ...OPTIONAL, n: [] } : OPTIONAL);
       const bytes = await refused.send({ path: PATH, modelId, optional }, (without) => {
         const sent = Object.entries(fields).filter(([name]) => !without.has(name));
         const idempotencyKey = keyWithout(orders?.key, without);
+        events = streamed && !without.has('stream') ? readPictureEvents(streamed.onPartial) : null;
         return transport.postForBytes(PATH, JSON.stringify(Object.fromEntries(sent)), {
           signal: abortSignal,
           idempotencyKey,
+          onBytes: events?.push,
         });
       });
-      const answer = await transport.readAnswer(bytes);
+      const answer = (events as PictureEvents | null)?.end() ?? (await transport.readAnswer(bytes));
       const items = itemsOf(answer);
-      const told = classesIn(answer);
+      const reported = findTokenClasses(answer);
       return {
         images: await Promise.all(items.map((item) => bytesOf(item, options, abortSignal))),
         warnings: [],
         providerMetadata: { [providerId]: { images: items.map(revisedPromptOf) } },
         response: { timestamp: new Date(), modelId, headers: undefined },
-        ...(told === null ? {} : { usage: imageUsageOf(told) }),
+        ...(reported === null ? {} : { usage: imageUsageOf(reported) }),
       };
     },
   };
@@ -99,17 +106,16 @@ const imageUsageOf = ({ input, output }: TokenClasses): NonNullable<ImageModelV4
   totalTokens: input + output,
 });
 
-/** The pictures of an answer as bytes, at least one, with the tokens that it tells. @throws UpstreamError */
+/** The pictures of an answer as bytes, at least one, with the reported tokens. @throws UpstreamError */
 export async function readImages(
-  answer: Buffer,
+  parsed: unknown,
   options: OpenAiImageOptions,
   signal: AbortSignal | undefined,
 ): Promise<{ images: Uint8Array[]; tokens: TokenClasses | null }> {
-  const parsed = await options.transport.readAnswer(answer);
   const items = itemsOf(parsed);
   return {
     images: await Promise.all(items.map((item) => bytesOf(item, options, signal))),
-    tokens: classesIn(parsed),
+    tokens: findTokenClasses(parsed),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { RerankingModelV4, RerankingModelV4Result } from '@ai-sdk/provider';
-import { isFields } from '../convention/said.js';
-import { tokenCount, usageIn } from '../convention/usage.js';
+import { isFields } from '../convention/answer-text.js';
+import { tokenCount, findUsage } from '../convention/usage.js';
 import type { RefusedFields } from './optional-fields.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer } from './upstream-errors.js';
@@ -17,7 +17,7 @@ interface Item {
   score?: unknown;
 }
 
-/** @throws UpstreamError where a score is missing, or of a document that there is not or was told of before */
+/** @throws UpstreamError if a score is missing, repeated, or of an unknown document */
 function checkedRanking(items: unknown, documents: number): Ranking {
   if (!Array.isArray(items) || items.length === 0) throw brokenAnswer('no results');
   const seen = new Set<number>();
@@ -45,7 +45,7 @@ function factsOf(answer: unknown): Pick<RerankingModelV4Result, 'response' | 'pr
   const { id, meta } = answer;
   const billed = isFields(meta) && isFields(meta['billed_units']) ? meta['billed_units'] : {};
   const searches = tokenCount(billed['search_units']);
-  const usage = usageIn(answer);
+  const usage = findUsage(answer);
   const tokens = usage === null ? null : tokenCount(usage['prompt_tokens'] ?? usage['total_tokens']);
   return {
     ...(typeof id === 'string' ? { response: { id } } : {}),

@@ -23,7 +23,7 @@ export function createOpenAiCompatibleSpeech(options: {
     provider: providerId,
     modelId,
     capabilities: { voices: null, referenceAudio: false, modelInputs: ['instructions'] },
-    async doGenerate({ text, voice, outputFormat, speed, providerOptions, abortSignal, orders }) {
+    async doGenerate({ text, voice, outputFormat, speed, providerOptions, abortSignal, orders, onSound }) {
       const fields = {
         ...providerOptions?.['penstock'],
         model: modelId,
@@ -39,6 +39,7 @@ export function createOpenAiCompatibleSpeech(options: {
           idempotencyKey: keyWithout(orders?.key, without),
           // As the convention's clients ask: some upstreams answer in JSON otherwise.
           accept: 'application/octet-stream',
+          onBytes: onSound,
         });
       });
       return { audio, warnings: [], response: { timestamp: new Date(), modelId } };

@@ -1,4 +1,4 @@
-import { toldTokens } from '../convention/usage.js';
+import { reportedTokens } from '../convention/usage.js';
 import type {
   TranscribedSegment,
   TranscribedWord,
@@ -7,6 +7,8 @@ import type {
   SttModel,
 } from '../stt.types.js';
 import type { TimeSlicer } from '../../collections/time-slicer.js';
+import { readTranscriptEvents } from './transcript-events.js';
+import type { TranscriptEvents } from './transcript-events.js';
 import { languageCode } from './language-codes.js';
 import { multipartOf } from './multipart.js';
 import { keyWithout } from './optional-fields.js';
@@ -49,28 +51,50 @@ export function createOpenAiCompatibleTranscription({
     },
     async transcribe(call) {
       const path = call.translation ? '/audio/translations' : '/audio/transcriptions';
-      const bytes = await refused.send({ path, modelId, optional: () => optionalOf(call) }, (without) =>
-        transport.postForBytes(path, formOf(call, { modelId, timed, diarizing, without }), {
+      const speakers = new Map<string, string>();
+      const labelled = (speaker: unknown): string | null =>
+        call.diarization && typeof speaker === 'string' ? labelOf(speaker, speakers) : null;
+      const reported = call.onTranscriptPart !== undefined && canStream(modelId, call);
+      let events: TranscriptEvents | null = null;
+      const bytes = await refused.send({ path, modelId, optional: () => optionalOf(call) }, (without) => {
+        const streams = reported && !without.has('stream');
+        events =
+          streams && call.onTranscriptPart ? readTranscriptEvents(call.onTranscriptPart, labelled) : null;
+        const form = formOf(call, { modelId, timed: timed && !streams, diarizing, streams, without });
+        return transport.postForBytes(path, form, {
           signal: call.signal,
           idempotencyKey: keyWithout(call.orders?.key, without),
-        }),
-      );
-      return await read(await transport.readAnswer(bytes), call, transport.timeSlicer);
+          onBytes: events?.push,
+        });
+      });
+      const streamed = (events as TranscriptEvents | null)?.end() ?? null;
+      const answer = streamed ?? (await transport.readAnswer(bytes));
+      return await read(answer, call, { labelled, timeSlicer: transport.timeSlicer });
     },
   };
 }
 
+/** Whether a transcription can be streamed: not with times or translation, nor by a model that is known not to stream. */
+function canStream(modelId: string, { words, translation }: TranscriptionCall): boolean {
+  return !words && !translation && !/(^|\/)whisper-1$/.test(modelId);
+}
+
 /** Times and speakers are only missed where they were asked for. */
 function optionalOf({ words, diarization }: TranscriptionCall): OptionalFields {
-  if (words || diarization) return {};
+  const streamFields = { stream: UNSTREAMED, [INCLUDE]: ['include', 'logprobs'] };
+  if (words || diarization) return streamFields;
   return {
+    ...streamFields,
     response_format: ['verbose_json', 'diarized_json'],
     [GRANULARITIES]: ['timestamp_granularities'],
     chunking_strategy: [],
   };
 }
 
+/** How upstreams say that they do not stream. */
+const UNSTREAMED = ['stream is', 'streaming is', 'streaming not', 'support stream', 'support streaming'];
 const GRANULARITIES = 'timestamp_granularities[]';
+const INCLUDE = 'include[]';
 
 function formOf(
   call: TranscriptionCall,
@@ -78,8 +102,9 @@ function formOf(
     modelId,
     timed,
     diarizing,
+    streams,
     without,
-  }: { modelId: string; timed: boolean; diarizing: boolean; without: LeftOut },
+  }: { modelId: string; timed: boolean; diarizing: boolean; streams: boolean; without: LeftOut },
 ): { bytes: Buffer; contentType: string } {
   const fields: [string, string][] = [
     ['model', modelId],
@@ -88,6 +113,8 @@ function formOf(
   ];
   if (call.language !== null && !call.translation) fields.push(['language', call.language]);
   if (diarizing) fields.push(['chunking_strategy', 'auto']);
+  if (streams) fields.push(['stream', 'true']);
+  if (streams && call.logprobs === true && !diarizing) fields.push([INCLUDE, 'logprobs']);
   if (timed && !call.translation) {
     fields.push([GRANULARITIES, 'segment']);
     if (call.words) fields.push([GRANULARITIES, 'word']);
@@ -104,7 +131,7 @@ function formOf(
 async function read(
   parsed: unknown,
   call: TranscriptionCall,
-  timeSlicer: TimeSlicer,
+  { labelled, timeSlicer }: { labelled(speaker: unknown): string | null; timeSlicer: TimeSlicer },
 ): Promise<Transcription> {
   if (typeof parsed !== 'object' || parsed === null || typeof (parsed as Fields)['text'] !== 'string')
     throw brokenAnswer('no transcript');
@@ -113,9 +140,8 @@ async function read(
   const listed = fieldsIn(answer['segments']);
   checkCount([answer['words'], listed, ...listed.map((segment) => segment['words'])], call);
   const words = call.words ? await wordsOf(answer['words'], timeSlicer) : null;
-  const speakers = new Map<string, string>();
   const shares = words === null ? null : await sharesOf(words, listed, timeSlicer);
-  // Some tell the words of each segment in it.
+  // Some providers put the words into each segment.
   const own = call.words && shares === null ? await ownWords(listed, timeSlicer) : null;
   const segments = await timeSlicer.map(listed, (segment, index): TranscribedSegment => {
     const { start, end, text: said, speaker } = segment;
@@ -123,7 +149,7 @@ async function read(
       start: Number(start ?? 0),
       end: Number(end ?? 0),
       text: textIn(said).trim(),
-      speaker: call.diarization && typeof speaker === 'string' ? labelOf(speaker, speakers) : null,
+      speaker: labelled(speaker),
       words: (shares ?? own)?.[index] ?? null,
     };
   });
@@ -132,11 +158,11 @@ async function read(
     text: whole,
     segments: segments.length > 0 ? segments : whole === '' ? [] : [only],
     language: languageOf(answer['language'], call),
-    ...toldTokens(answer),
+    ...reportedTokens(answer),
   };
 }
 
-/** More words, or segments, than anybody says in a second, and so many besides. */
+/** The maximum of words or segments: more a second than anybody speaks, and a constant. */
 const MAX_A_SECOND = 20;
 const MAX_BESIDES = 3000;
 

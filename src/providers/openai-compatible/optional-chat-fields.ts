@@ -25,12 +25,12 @@ const USUAL: Readonly<Record<string, (value: unknown) => boolean>> = {
 const usualIn = (body: Fields): string[] =>
   Object.keys(USUAL).filter((name) => body[name] != null && USUAL[name]?.(body[name]) === true);
 
-/** What of a chat request its upstream need not take. The cap is none of it: it is spelled otherwise then. */
+/** The fields of a chat request that may be left out for an upstream that refuses them. The token cap is not among them: its name is changed instead. */
 export function optionalOfChat({ body, outputCap, optional = [] }: ChatCall): OptionalFields {
   return Object.fromEntries([...HINTS, ...usualIn(body), ...optional, outputCap].map((name) => [name, []]));
 }
 
-/** The same of a request in a maker's own form, which never has the hints: the cap is none of it, as it has one spelling there. */
+/** The same for a request in a provider's own form, which has no hints. The token cap is not among them either: it has one name there. */
 export function optionalOfNative(
   { body, optional = [] }: Pick<ChatCall, 'body' | 'optional'>,
   words: OptionalFields,
@@ -40,7 +40,7 @@ export function optionalOfNative(
 
 const SPELLINGS = ['max_tokens', 'max_completion_tokens'] as const;
 
-/** How the cap is spelled: an upstream that refuses one way is told the other. */
+/** The field's name for the token cap: an upstream that refuses one name gets the other. */
 export function capName(outputCap: ChatCall['outputCap'], without: ReadonlySet<string>): string {
   if (!without.has(outputCap)) return outputCap;
   return SPELLINGS.find((name) => name !== outputCap) ?? outputCap;

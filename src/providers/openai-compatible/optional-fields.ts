@@ -4,7 +4,7 @@ import { UpstreamError } from '../providers.types.js';
 /** Fields of a request that may be left out, each with further words that a refusal may know it by. */
 export type OptionalFields = Readonly<Record<string, readonly string[]>>;
 
-/** What a request is sent without. */
+/** The fields that a request is sent without. */
 export type LeftOut = ReadonlySet<string>;
 
 /** Models that are remembered, and fields that one call finds out about. */
@@ -20,7 +20,7 @@ interface Asked {
 }
 
 /**
- * What the models of one upstream refuse. A refusal that names an optional field is answered by one more try without it, under the same
+ * The optional fields that the models of one upstream refuse. A refusal that names an optional field is answered by one more try without it, under the same
  * reservation; a model that takes that is not asked for the field again while the process lives.
  */
 export class RefusedFields {
@@ -35,16 +35,16 @@ export class RefusedFields {
   }
 
   /** @throws UpstreamError what `attempt` throws */
-  send<T>(asked: Asked, attempt: (without: LeftOut) => Promise<T>): Promise<T> {
-    const without = this.withoutFor(asked);
-    return attempt(without).catch((error: unknown) => this.again(asked, { without, error, attempt }));
+  send<T>(requested: Asked, attempt: (without: LeftOut) => Promise<T>): Promise<T> {
+    const without = this.withoutFor(requested);
+    return attempt(without).catch((error: unknown) => this.again(requested, { without, error, attempt }));
   }
 
   private withoutFor({ path, modelId, optional }: Asked): LeftOut {
     const refused = this.known.get(keyOf(path, modelId));
     const omitted = this.omitted(modelId);
     if (refused === undefined) return omitted.length === 0 ? NOTHING : new Set(omitted);
-    // What this call cannot do without is sent all the same: the refusal is its caller's.
+    // A field that this call needs is sent all the same, and the caller gets the refusal.
     const fields = optional();
     return new Set([...omitted, ...[...refused].filter((name) => Object.hasOwn(fields, name))]);
   }
@@ -80,7 +80,7 @@ function namedIn(error: unknown, optional: OptionalFields, without: LeftOut): st
       !without.has(name) &&
       [name, ...(optional[name] ?? [])].some((word) => error.names(word)) &&
       // A cap may be named because it is too large, and an answer without any could cost more than was reserved.
-      (!CAPS.includes(name) || error.saysUnsupported() || CAPS.every((cap) => error.names(cap))),
+      (!CAPS.includes(name) || error.reportsUnsupported() || CAPS.every((cap) => error.names(cap))),
   );
 }
 

@@ -37,7 +37,7 @@ function holdsInOrder(text: string, words: readonly RegExp[]): boolean {
   });
 }
 
-/** Whether a text holds a stack trace or SQL: little of such a text is fit to be told. */
+/** Whether a text contains a stack trace or SQL: little of such a text may be shown to callers. */
 export function holdsTraceOrSql(text: string): boolean {
   // Line breaks may have been escaped once more on their way.
   const line = text.replace(/\\[nrt]/g, ' ').replace(/\s+/g, ' ');

@@ -1,15 +1,10 @@
 import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
 import type { EventSourceParser } from 'eventsource-parser';
+import { textsOfEvent } from './event-texts.js';
 
 /** Longest event that is taken, in characters. */
 const MAX_EVENT = 16 * 1024 * 1024;
-
-/** Whether an event says that the stream is whole: `[DONE]`. */
-export function saysEnd(data: string): boolean {
-  // Nearly all are JSON.
-  return data.charCodeAt(0) !== 123 && data.length < 50 && data.trim().toUpperCase() === '[DONE]';
-}
 
 /** Reads Server-Sent Events out of bytes, wherever the network cut them. Comments, ids and unknown fields are passed over. */
 export class SseParser {
@@ -22,7 +17,9 @@ export class SseParser {
   constructor(onData: (data: string, name: string) => void) {
     this.parser = createParser({
       maxBufferSize: MAX_EVENT,
-      onEvent: ({ data, event = '' }) => onData(data, event.trim()),
+      onEvent({ data, event = '' }) {
+        for (const text of textsOfEvent(data)) onData(text, event.trim());
+      },
       onError: ({ type }) => {
         this.tooLong ||= type === 'max-buffer-size-exceeded';
       },

@@ -3,6 +3,7 @@ import { joinBytes } from '../../text/join-bytes.js';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { UpstreamError } from '../providers.types.js';
 import { fromItsBeginning } from './answer-beginning.js';
+import { textsOfLines } from './event-texts.js';
 import { SseParser } from './sse-parser.js';
 import type { Transport } from './transport.js';
 import { abortedError, brokenAnswer, errorOfConnection, errorOfStatus } from './upstream-errors.js';
@@ -23,13 +24,14 @@ interface Waiter<T> {
   reject(error: Error): void;
 }
 
-/** What a stream needs of its upstream's connections. */
+/** The connections that a stream needs of its upstream. */
 export type StreamTransport = Pick<Transport, 'dispatch' | 'timeSlicer' | 'readAnswer'>;
 
 /** The request that opens a stream. */
 export interface StreamRequest {
   path: string;
-  body: string | Buffer;
+  /** Null: a GET. */
+  body: string | Buffer | null;
   headers?: Readonly<Record<string, string>>;
 }
 
@@ -71,7 +73,7 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
 
   /** An event of the stream; it calls {@link give} or {@link finish}. */
   protected abstract onEvent(data: string, name: string): void;
-  /** An answer that came in one piece, long ones read in slices; false if it is none. @throws UpstreamError */
+  /** Parses an answer that came in one piece, a long one in slices; false if it is no such answer. @throws UpstreamError */
   protected abstract onWhole(bytes: Buffer, transport: StreamTransport): Promise<boolean>;
 
   /** Sends the request and waits for the first event. @throws UpstreamError */
@@ -92,7 +94,7 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
   next(): Promise<T | null> {
     const item = this.queue[this.taken];
     if (item !== undefined) {
-      // Whoever reads on without ever waiting lets nobody else in between: thousands of events come at once.
+      // Thousands of events may arrive at once: reading them all without a pause would block the event loop.
       if (++this.inARow < IN_A_ROW) return Promise.resolve(this.take(item));
       this.inARow = 0;
       return new Promise((resolve) => void setImmediate(resolve)).then(() => this.next());
@@ -150,9 +152,14 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (this.status >= 300) return this.fail(this.statusError());
     if (this.ended) return;
-    // It tells its reader of its own failure.
+    // It reports its own failure to its reader.
     if (this.whole !== null) return void this.endWhole(this.whole);
     this.parser.end();
+    this.endEvents();
+  }
+
+  private endEvents(): void {
+    if (this.ended) return;
     if (this.closing !== null) return this.finish();
     // A reader that has seen a finish reason may take this for the end; for all others the answer is cut off.
     this.fail(brokenAnswer('a stream without its end'));
@@ -168,7 +175,13 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
     this.whole = null;
     try {
       const transport = this.transport as StreamTransport;
-      const isAnswer = await this.onWhole(await joinBytes(parts, transport.timeSlicer), transport);
+      const bytes = await joinBytes(parts, transport.timeSlicer);
+      const lines = textsOfLines(bytes);
+      if (lines !== null) {
+        for (const line of lines) if (!this.ended) this.onEvent(line, '');
+        return this.endEvents();
+      }
+      const isAnswer = await this.onWhole(bytes, transport);
       if (isAnswer) this.finish();
       else this.fail(brokenAnswer('no stream'));
     } catch (error) {
@@ -205,7 +218,7 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
     return item;
   }
 
-  /** The stream has its end; what comes after is nobody's. */
+  /** The stream has ended; later data is ignored. */
   protected finish(): void {
     if (this.ended) return;
     this.ended = true;

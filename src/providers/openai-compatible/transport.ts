@@ -38,10 +38,12 @@ export interface TransportOptions {
 
 export interface PostOptions {
   signal: LightAbortSignal | undefined;
-  /** What an upstream that knows such keys answers a repeated request by: with the first answer, instead of doing it again. */
+  /** The idempotency key: an upstream that supports it answers a repeated request with its first answer. */
   idempotencyKey?: string | undefined;
   /** The `Accept` header, if the wanted answer is not JSON. */
   accept?: string;
+  /** Gets the bytes of a 2xx answer as they come. */
+  onBytes?: ((bytes: Buffer) => void) | undefined;
   /** Further headers of this request alone. */
   headers?: Readonly<Record<string, string>>;
 }
@@ -59,7 +61,7 @@ const MAX_ERROR_BYTES = 64 * 1024;
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
-/** Whoever names no encoding takes any (RFC 9110, 12.5.3); whoever has no name is turned away by some providers' front doors. */
+/** Without `accept-encoding` any encoding is accepted (RFC 9110, 12.5.3), and some providers refuse requests without `user-agent`. */
 const OWN_HEADERS = { 'accept-encoding': 'identity', 'user-agent': 'Penstock' };
 
 /**
@@ -72,6 +74,8 @@ export class Transport {
   /** Of the base address: some want a version in each request's query. */
   private readonly query: string;
   private readonly headers: string[];
+  /** The names of the operator's headers, in lower case. */
+  private readonly named: ReadonlySet<string>;
   readonly secrets: readonly string[];
   /** Writes long bodies and reads long answers in time slices. */
   readonly timeSlicer = timeSlicer;
@@ -88,6 +92,7 @@ export class Transport {
       'content-type': 'application/json',
       ...options.headers,
     }).flat();
+    this.named = new Set(Object.keys(options.headers).map((name) => name.toLowerCase()));
     this.origin = url.origin;
     this.pool = new Pool(url.origin, {
       pipelining: 1,
@@ -105,7 +110,7 @@ export class Transport {
     { handler, headers: more = NO_HEADERS }: Handling,
   ): void {
     const traceparent = currentTraceparent();
-    const own = more === NO_HEADERS ? this.headers : [...this.headers, ...this.beside(more)];
+    const own = more === NO_HEADERS ? this.headers : [...this.headers, ...this.missingHeaders(more)];
     const headers = traceparent === null ? own : [...own, 'traceparent', traceparent];
     this.pool.dispatch(
       { path: this.pathOf(path), method: body === null ? 'GET' : 'POST', headers, body },
@@ -113,7 +118,7 @@ export class Transport {
     );
   }
 
-  /** What an answer says: a long one is read in slices. @throws UpstreamError for what is no JSON */
+  /** Parses an answer; a long one in slices. @throws UpstreamError if it is not JSON */
   async readAnswer(bytes: Buffer): Promise<unknown> {
     try {
       return await readJson(bytes, this.timeSlicer);
@@ -129,7 +134,7 @@ export class Transport {
   postForBytes(
     path: string,
     body: string | Buffer | { bytes: Buffer; contentType: string },
-    { signal, idempotencyKey, accept, headers: more = NO_HEADERS }: PostOptions,
+    { signal, idempotencyKey, accept, onBytes, headers: more = NO_HEADERS }: PostOptions,
   ): Promise<Buffer> {
     if (signal?.aborted) return Promise.reject(abortedError());
     return new Promise((resolve, reject) => {
@@ -141,13 +146,14 @@ export class Transport {
         secrets: this.secrets,
         keyed,
         timeSlicer: this.timeSlicer,
+        onBytes,
       });
       const isJson = typeof body === 'string' || Buffer.isBuffer(body);
       if (isJson && !keyed && accept === undefined)
         return this.dispatch(path, body, { handler: exchange, headers: more });
       const whole = isJson ? { bytes: body, contentType: 'application/json' } : body;
       const headers = this.headersWith(whole.contentType);
-      headers.push(...this.beside(more));
+      headers.push(...this.missingHeaders(more));
       if (keyed) headers.push('idempotency-key', idempotencyKey);
       if (accept !== undefined) headers.push('accept', accept);
       const traceparent = currentTraceparent();
@@ -158,15 +164,15 @@ export class Transport {
   }
 
   /** What the operator's headers do not say already. */
-  private beside(more: Readonly<Record<string, string>>): string[] {
-    const known = new Set(Object.keys(this.options.headers).map((name) => name.toLowerCase()));
-    return Object.entries(more)
-      .filter(([name]) => !known.has(name))
-      .flat();
+  private missingHeaders(more: Readonly<Record<string, string>>): string[] {
+    const headers: string[] = [];
+    for (const name in more) if (!this.named.has(name)) headers.push(name, more[name] ?? '');
+    return headers;
   }
 
   private pathOf(path: string): string {
-    return `${this.basePath}${path}${this.query}`;
+    const query = path.includes('?') ? this.query.replace('?', '&') : this.query;
+    return `${this.basePath}${path}${query}`;
   }
 
   private headersWith(contentType: string): string[] {
@@ -204,12 +210,16 @@ export class Transport {
     throw unreadableFile(status);
   }
 
-  /** The status that a GET is answered with; the rest of the answer is left. @throws UpstreamError where none comes */
-  async statusOf(path: string, signal: AbortSignal): Promise<number> {
+  /** The status that a request without a body is answered with; the rest of the answer is left. @throws UpstreamError where none comes */
+  async statusOf(
+    path: string,
+    signal: AbortSignal,
+    method: 'GET' | 'POST' | 'DELETE' = 'GET',
+  ): Promise<number> {
     try {
       const { statusCode, body } = await this.pool.request({
         path: this.pathOf(path),
-        method: 'GET',
+        method,
         headers: this.headers,
         signal,
       });
@@ -245,6 +255,7 @@ interface WholeExchangeOptions {
   secrets: readonly string[];
   keyed: boolean;
   timeSlicer: TimeSlicer;
+  onBytes: PostOptions['onBytes'];
 }
 
 /** Reads one answer whole. One object with one closure: it stands on the hot path. */
@@ -284,7 +295,10 @@ class WholeExchange implements Dispatcher.DispatchHandler {
       return;
     }
     if (this.size > MAX_ANSWER_BYTES) this.fail(brokenAnswer('more than can be read'));
-    else this.chunks.push(chunk);
+    else {
+      this.chunks.push(chunk);
+      this.options.onBytes?.(chunk);
+    }
   }
 
   onResponseEnd(): void {

@@ -112,7 +112,7 @@ export function errorOfStatus(answer: {
 /** Statuses besides {@link REJECTED} that some refuse a field with. */
 const MAY_NAME = new Set([404, 405, 406, 415, 501]);
 
-/** What a refusal says of the request: its words, and the fields and codes beside them; a request that it repeats is none of it. */
+/** The parts of a refusal that concern the request: message, fields and codes, without a repeated copy of the request. */
 function refusalIn(body: string): string {
   let parsed: unknown;
   try {
@@ -149,19 +149,19 @@ export function errorOfConnection(error: Error, started: boolean): UpstreamError
   });
 }
 
-/** The caller has gone; nobody waits for the answer. */
+/** The caller disconnected. */
 export function abortedError(): UpstreamError {
   return new UpstreamError('The caller has gone', { status: null, retryable: false, fault: 'aborted' });
 }
 
-/** Whether a choice of an answer tells of a failure, as routers of other providers do in one with status 200. */
+/** Whether a choice of an answer reports a failure, which routers of other providers send with status 200. */
 export function isFailedChoice(choice: unknown): boolean {
   if (typeof choice !== 'object' || choice === null) return false;
   const { error, finish_reason: reason } = choice as Record<string, unknown>;
   return error != null || isFailure(reason);
 }
 
-/** What kind of error an upstream's own object is, as far as that holds nothing but its kind: for the operator's log. */
+/** The kind of an upstream's error, without its message: for the operator's log. */
 export function kindOfError(error: unknown): string {
   if (typeof error !== 'object' || error === null) return '';
   const { code, type } = error as Record<string, unknown>;

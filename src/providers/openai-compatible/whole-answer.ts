@@ -1,7 +1,7 @@
 import { textPieces } from '../../text/json-pieces.js';
 import { checkCount } from '../convention/chunk.js';
-import { isFields } from '../convention/said.js';
-import { usageIn } from '../convention/usage.js';
+import { isFields, messageOf } from '../convention/answer-text.js';
+import { findUsage } from '../convention/usage.js';
 
 type Fields = Record<string, unknown>;
 
@@ -31,7 +31,7 @@ function longTexts({ choices }: Fields): { choice: Fields; delta: Fields; names:
 /** Whether {@link inPieces} makes several of it. */
 export const isCuttable = (chunk: unknown): chunk is Fields => isFields(chunk) && longTexts(chunk) !== null;
 
-/** A chunk with a text of megabytes as several, which bring a piece of it each: nobody waits while all of it is read again and written. */
+/** Splits a chunk with a text of megabytes into several chunks, so that parsing and writing it do not block the event loop. */
 export function* inPieces(chunk: Fields): Generator<Fields, void> {
   const long = longTexts(chunk);
   if (long === null) return yield chunk;
@@ -59,11 +59,12 @@ export function chunkOfAnswer(answer: unknown): Fields | null {
   const parsed: unknown = Array.isArray(answer) && answer.length === 1 ? (answer as unknown[])[0] : answer;
   if (!isFields(parsed) || parsed['error'] != null || !Array.isArray(parsed['choices'])) return null;
   checkCount(parsed['choices']);
-  const usage = usageIn(parsed);
+  const usage = findUsage(parsed);
   const choices = parsed['choices'].map((choice: unknown) => {
-    if (!isFields(choice) || !isFields(choice['message'])) return null;
-    const { message, finish_reason: reason, ...rest } = choice;
-    return { ...rest, delta: deltaOf(message as Fields), finish_reason: reason ?? 'stop' };
+    const message = isFields(choice) ? messageOf(choice) : null;
+    if (message === null) return null;
+    const { message: _, text: _text, finish_reason: reason, ...rest } = choice as Fields;
+    return { ...rest, delta: deltaOf(message), finish_reason: reason ?? 'stop' };
   });
   if (choices.length === 0 || choices.includes(null)) return null;
   return {

@@ -11,7 +11,7 @@ interface Span {
   to: number;
   text: string;
   /** Up to where its text is told by words. */
-  told: number;
+  coveredTo: number;
   /** Among the segments. */
   index: number;
   words: TranscribedWord[];
@@ -34,7 +34,7 @@ export async function sharesOf(
 ): Promise<TranscribedWord[][]> {
   const spans = await timeSlicer.map(segments, ({ start, end, text }, index): Span => {
     const said = typeof text === 'string' ? text.toLowerCase() : '';
-    return { from: Number(start ?? 0), to: Number(end ?? 0), text: said, told: 0, index, words: [] };
+    return { from: Number(start ?? 0), to: Number(end ?? 0), text: said, coveredTo: 0, index, words: [] };
   });
   const timed = spansByTime(spans);
   await timeSlicer.map(words, (word) => {
@@ -42,7 +42,7 @@ export async function sharesOf(
     const span = saidIn(nearest(timed, (word.start + word.end) / 2), said);
     if (span === undefined) return;
     span.words.push(word);
-    span.told += (aheadIn(span, said) ?? -said.length) + said.length;
+    span.coveredTo += (aheadIn(span, said) ?? -said.length) + said.length;
   });
   return spans.map((span) => span.words);
 }
@@ -101,7 +101,7 @@ function saidIn(spans: Span[], word: string): Span | undefined {
 }
 
 /** How many characters of its text lie before the word's next place; null where it does not come soon. */
-function aheadIn({ text, told }: Span, word: string): number | null {
-  const at = text.slice(told, told + NEAR_CHARACTERS + word.length).indexOf(word);
+function aheadIn({ text, coveredTo }: Span, word: string): number | null {
+  const at = text.slice(coveredTo, coveredTo + NEAR_CHARACTERS + word.length).indexOf(word);
   return at < 0 ? null : at;
 }

@@ -33,7 +33,7 @@ const WITHDRAW_MS = 5000;
 const UNKNOWN = new Set([404, 410]);
 
 /**
- * Places an order, or takes over an earlier one, and polls until it is done. Cancels the order if nobody waits any more or the time is over, but
+ * Places an order, or takes over an earlier one, and polls until it is done. Cancels the order if the caller disconnects or the time is over, but
  * not if another worker continues the job.
  * @throws UpstreamError never a retryable one once an order was placed, so that it is not ordered again at the same upstream
  */
@@ -60,7 +60,7 @@ async function follow<T>(reference: string, work: OrderedWork<T>): Promise<T> {
   const outcome = await ask(reference, work);
   if ('value' in outcome) return outcome.value;
   const { abandoned } = outcome;
-  if (abandoned.fault !== 'aborted' || work.log?.goesOn() !== true) await takeBack(reference, work);
+  if (abandoned.fault !== 'aborted' || work.log?.isHandedOver() !== true) await takeBack(reference, work);
   throw abandoned;
 }
 
@@ -132,7 +132,7 @@ export async function withRetries<T>(
 const untilAgain = ({ options: { retryAfterMs } }: UpstreamError, pollMs: number): number =>
   Math.max(pollMs, retryAfterMs ?? 0);
 
-/** @throws UpstreamError if nobody waits any more */
+/** @throws UpstreamError if the caller disconnected */
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => {
     throw abortedError();

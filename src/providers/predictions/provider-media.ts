@@ -14,7 +14,7 @@ import type { PredictionModel } from './predictions.types.js';
 
 export interface ProviderMediaOptions {
   upstream: UpstreamSettings;
-  /** What is known of its provider; null: that it speaks the common convention. */
+  /** The provider's definition; null for an upstream of the common convention. */
   native: NativeProvider | null;
   outbound: OutboundFetch;
   /** The key, as the provider wants it. */

@@ -3,7 +3,7 @@ import type { RulesOfTools, ToolQuestion } from '../../providers/tool-rules.type
 import { questionOf } from './agent-text.js';
 import { textOf } from './prompt.js';
 
-/** What the sandbox wants to do next, and why. */
+/** The tool call that the sandbox chooses next, and its reason. */
 export interface PlannedCall {
   name: string;
   arguments: Record<string, unknown>;
@@ -23,9 +23,9 @@ export interface DoneCall {
   result: string;
 }
 
-/** What an agent's run has come to since the user's latest message. */
+/** The progress of an agent's run since the user's latest message. */
 export interface AgentProgress {
-  /** Names of the tools on offer. */
+  /** Names of the tools that the request offers. */
   offered: string[];
   /** In order. */
   done: DoneCall[];
@@ -33,7 +33,7 @@ export interface AgentProgress {
   rounds: number;
 }
 
-/** Reads how far a conversation with tools has come. */
+/** Reads the progress of a conversation with tools. */
 export function readProgress(body: ChatBody): AgentProgress {
   const messages = body.messages as Message[];
   const after = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
@@ -55,13 +55,13 @@ export function readProgress(body: ChatBody): AgentProgress {
 
 const plain = (name: string): string => name.replace(/[^A-Za-z0-9]+/g, '_').toLowerCase();
 
-/** The name under which a tool of a script is on offer: a model knows `mcp:docs/read` by one that the convention allows. */
+/** The offered name of a tool that a script names: `mcp:docs/read` is offered under a name that the convention allows. */
 export function offeredName(name: string, offered: string[]): string {
   return offered.includes(name) ? name : (offered.find((other) => plain(other) === plain(name)) ?? name);
 }
 
 /**
- * The tool whose rules fit the user's question and that was not called yet, or null: then the answer is due. Tools without rules (an
+ * The tool whose rules match the user's question and that was not called yet; null if the answer is next. Tools without rules (an
  * operator's) are called where the question names them.
  */
 export function planCall(
@@ -70,11 +70,11 @@ export function planCall(
   { answered, rules }: { answered: boolean; rules: RulesOfTools },
 ): PlannedCall | null {
   const called = new Set(done.map(({ name }) => name));
-  const asked = [...rules].sort(([, one], [, other]) => Number(!one.gathers) - Number(!other.gathers));
+  const requested = [...rules].sort(([, one], [, other]) => Number(!one.gathers) - Number(!other.gathers));
   const question = { ...questionOf(userText), answered, ...resultsOf(done, rules) };
-  for (const [name, { fits, thought, input }] of asked) {
+  for (const [name, { fits, thought, input }] of requested) {
     if (!offered.includes(name) || called.has(name)) continue;
-    const others = asked.filter(([other]) => other !== name && offered.includes(other));
+    const others = requested.filter(([other]) => other !== name && offered.includes(other));
     const claims = others.flatMap(([, other]) => other.claims ?? []);
     const whole: ToolQuestion = {
       ...question,
@@ -116,10 +116,10 @@ function resultsOf(
   };
 }
 
-/** What a tool found, under its heading, without the marks that a model needs. */
+/** A tool's result under its heading, without the marks of untrusted text. */
 function findingOf({ name, result }: DoneCall, rules: RulesOfTools): string[] {
   const rule = rules.get(name);
-  // Without its mark it is a fault that the tool tells of.
+  // A result without the mark is an error message of the tool.
   if (result === '' || (rule?.gathers === true && !result.includes('<untrusted'))) return [];
   const text = result
     .slice(0, 200_000)
@@ -134,7 +134,7 @@ function mentions(text: string, name: string): boolean {
   return own !== '' && text.toLowerCase().includes(own.toLowerCase());
 }
 
-/** A JSON object in the question is what the tool gets. */
+/** A JSON object in the question becomes the tool's arguments. */
 function argumentsIn(text: string): Record<string, unknown> {
   const open = text.indexOf('{');
   const close = text.lastIndexOf('}');

@@ -3,21 +3,21 @@ import { shortened } from '../../text/titles.js';
 import type { ToolQuestion } from '../../providers/index.js';
 import { splitUntrusted } from './untrusted.js';
 
-/** What a user's words are about. */
+/** The question of a user, as the rules of tools read it. */
 export type Question = Pick<ToolQuestion, 'text' | 'wanted' | 'material' | 'topic' | 'url'>;
 
 const URL_IN_TEXT = /https?:\/\/[^\s<>"')\]]+/;
-/** Of the user's own words; attached documents come on top. */
+/** The maximum of the user's own characters that are read, without attached documents. */
 const MAX_WORDS = 20_000;
 const MAX_TOPIC = 80;
 const POLITE = /^(please|can you|could you|would you|i want you to|i'd like you to|help me)\s+/i;
 const ORDER =
   /^(?:(?:write|draft|compose|prepare|make|create|generate|draw|paint|plan|search|look up|find(?: out)?|research|read|summari[sz]e|review|announce|show|give|tell)\b\s*(?:me|us)?\s*)/i;
-/** `a short blog post about`, `the web for`: what is wanted before what it is about. */
+/** The form that is wanted, before its topic: `a short blog post about`, `the web for`. */
 const FORM =
   /^(?:(?:a|an|the|some|our|new|short|long|brief|bar|line|pie|area|scatter|blog|briefing|social media)\s+)*(?:post|posts|article|paper|report|document|briefing|chart|graph|plot|picture|image|illustration|logo|poem|essay|e-?mail|launch|plan|web|internet|news)\s+(?:about|on|of|for|with|from)\s+/i;
 
-/** Pictures and documents that the user gives, to be looked at or read: `the attached document`, `this picture`. */
+/** Pictures and documents that the user attaches: `the attached document`, `this picture`. */
 const GIVEN =
   /\b(?:attached|enclosed|uploaded|given|this|that|these|those|my|above)\s+(?:\w+\s+)?(?:pictures?|photos?|photographs?|images?|screenshots?|drawings?|documents?|reports?|pdf|csv|papers?|memos?|files?|invoices?|minutes)\b/gi;
 
@@ -41,7 +41,7 @@ export function questionOf(userText: string): Question {
   };
 }
 
-/** The words without their polite beginning, the order, and what comes after the first clause. Blanks stand one by one in `line`. */
+/** The topic: the text without its polite beginning, its verb, and everything after the first clause. `line` has single blanks. */
 function topicOf(text: string): string {
   const words = line(text.replace(URL_IN_TEXT, ' ')).replace(POLITE, '');
   const [head = words] = words.split(/(?<=\p{L}{2})[:;.?!](?:\s|$)|,\s+(?:with|and|in|as)\s/u);

@@ -15,21 +15,21 @@ import type { Random } from '../random.js';
 import { sampleOfSchema, SchemaTooLargeError } from './schema-sample.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 
-/** The sandbox's answer to one call, worked out before the first token: the same for the same input and seed. */
+/** The sandbox's answer to one call, computed before the first token: the same for the same input and seed. */
 export interface SandboxAnswer {
   prompt: ReadPrompt;
   pieces: Piece[];
   finish: 'stop' | 'length' | 'tool_calls';
-  /** Set where `pieces` are a tool call's arguments and not text. */
+  /** Set if `pieces` are the arguments of a tool call instead of text. */
   tool: { id: string; name: string; thought: string } | null;
   completionTokens: number;
   /** Pause before the first token. */
   delayMs: number;
 }
 
-/** What the answer is made of besides the call. */
+/** What the answer depends on besides the call. */
 interface Known {
-  /** What the latest message's pictures show. */
+  /** Descriptions of the latest message's pictures. */
   seen: readonly string[];
   /** How it uses an agent's tools. */
   rules: RulesOfTools;
@@ -40,18 +40,18 @@ interface Tool {
 }
 
 const EXCERPT = 200;
-/** Of a tool's answer: long enough for the address of a file. */
+/** Characters that are quoted of a tool's result: enough for the address of a file. */
 const LONG_EXCERPT = 500;
-/** Of a text that is to be quoted: so much is looked at. */
+/** Characters of a text that are examined before it is quoted. */
 const MAX_QUOTED = 20_000;
-/** No token of such an answer is longer in the mean: what lies beyond them is cut anyway, and need not be counted. */
+/** The maximum of characters that a token has on average: text beyond the token limit times this is cut without counting. */
 const CHARACTERS_PER_TOKEN = 64;
 /** Tokens of a tool call besides its arguments: the name and the frame around it. */
 const TOOL_CALL_FRAME = 4;
 
-/** What an answer of the sandbox within another one need not say again. */
+/** The sandbox's notice, which is removed if one answer quotes another. */
 const NOTICE = /This is the Penstock sandbox \([^)]{0,200}\); no language model was asked\. ?/g;
-/** How text from outside is marked for a model; a reader is told in fewer signs. */
+/** The mark of untrusted text in a prompt; answers show a shorter one. */
 const MARK = /<untrusted source="([^"]*)">/g;
 const MARK_END = /<\/untrusted>/g;
 
@@ -67,14 +67,14 @@ function excerpt(text: string, length = EXCERPT): string {
   return points.length > length ? `${points.slice(0, length).join('')}…` : points.join('');
 }
 
-/** What became of a tool whose answer is an address; the others' is quoted. */
+/** The sentence about a tool whose result is an address; other results are quoted. */
 function madePart({ name, result }: DoneCall, rules: RulesOfTools): string | null {
   const url = /https?:\/\/\S+/.exec(result)?.[0];
   const made = rules.get(name)?.made;
   return made === undefined || url === undefined ? null : `${made} ${url}`;
 }
 
-/** What the tools answered: an agent's tools by name. */
+/** The results of the tools, with the names of an agent's tools. */
 function toolParts(prompt: ReadPrompt, { done }: AgentProgress, rules: RulesOfTools): string[] {
   const known = done.filter(({ name }) => name !== 'tool');
   const made = known.map((call) => madePart(call, rules));
@@ -108,7 +108,7 @@ function openingOf(
   return parts.join(' ');
 }
 
-/** The directive's call, where the request offers its tool. One that offers no tools at all rehearses any, unless nobody would hear of it. */
+/** The call of the directive if the request offers its tool, or offers no tools at all and can return a call. */
 function scriptedTool(call: ChatCall, prompt: ReadPrompt, { offered }: AgentProgress): Directive['toolCall'] {
   const scripted = prompt.directive.toolCall;
   if (scripted === undefined) return undefined;
@@ -116,7 +116,7 @@ function scriptedTool(call: ChatCall, prompt: ReadPrompt, { offered }: AgentProg
   return rehearses || offered.includes(offeredName(scripted.name, offered)) ? scripted : undefined;
 }
 
-/** @throws ApiError invalid_request for a schema that would hold up everybody else */
+/** @throws ApiError invalid_request for a schema that would block the event loop */
 function sampleFor(param: string, schema: unknown, random: Random): unknown {
   try {
     return sampleOfSchema(schema ?? { type: 'object' }, random);
@@ -150,7 +150,7 @@ function demandedTool(
   return { name: tool.name, arguments: sampleFor('tools', tool.parameters, random) };
 }
 
-/** What an agent would do next: the directive's script, else what the question calls for (only tools that are offered). */
+/** The agent's next call: from the directive's script, else a tool that matches the question (only offered tools). */
 function plannedTool(
   call: ChatCall,
   { prompt, progress, rules }: { prompt: ReadPrompt; progress: AgentProgress; rules: RulesOfTools },
@@ -216,7 +216,7 @@ async function toolAnswer(options: {
   };
 }
 
-/** Works out the whole answer to a call. The tokenizer must be loaded. */
+/** Computes the whole answer to a call. The tokenizer must be loaded. */
 export async function answerTo(
   call: ChatCall,
   { tokenizer, seen, rules }: Known & { tokenizer: Tokenizer },
@@ -238,7 +238,7 @@ export async function answerTo(
       ? prose({
           opening: openingOf(call.modelId, { prompt, progress, seen, rules }),
           tokens: prompt.directive.tokens,
-          // What tools did and what pictures show is answer enough; filler would only hide it.
+          // Results of tools and descriptions of pictures need no filler text.
           sentences: progress.done.length > 0 || seen.length > 0 ? 0 : null,
           tokenizer,
           random,

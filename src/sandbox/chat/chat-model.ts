@@ -18,7 +18,7 @@ import type { Piece } from './prose.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 import type { SandboxEyes } from './vision.js';
 
-/** Pieces handed out before the event loop gets its turn. */
+/** Pieces that are emitted before the event loop runs again. */
 const BURST = 64;
 
 function failure(answer: SandboxAnswer): UpstreamError {
@@ -28,17 +28,17 @@ function failure(answer: SandboxAnswer): UpstreamError {
   });
 }
 
-/** The number of pieces after which the directive makes the call fail; Infinity where it does not. */
+/** The number of pieces after which the directive makes the call fail; Infinity if it does not. */
 function failsAfter(answer: SandboxAnswer): number {
   const { fail, failAfterTokens } = answer.prompt.directive;
   if (failAfterTokens !== undefined) return failAfterTokens;
   return fail === undefined ? Number.POSITIVE_INFINITY : 0;
 }
 
-/** Entries of a whole answer: a hundred thousand tokens with twenty alternatives each would be 200 MB of them. */
+/** The maximum of entries in a whole answer: a hundred thousand tokens with twenty alternatives each would take 200 MB. */
 const MAX_LOGPROBS = 10_000;
 
-/** @throws ApiError invalid_request where there would be too many; a stream makes them one token at a time */
+/** @throws ApiError invalid_request if there would be too many; a stream computes them one token at a time */
 function boundLogprobs({ pieces }: SandboxAnswer, { body }: ChatCall): void {
   const each = 1 + (typeof body['top_logprobs'] === 'number' ? body['top_logprobs'] : 0);
   if (body['logprobs'] !== true || pieces.length * each <= MAX_LOGPROBS) return;
@@ -46,7 +46,7 @@ function boundLogprobs({ pieces }: SandboxAnswer, { body }: ChatCall): void {
   throw new ApiError('invalid_request', message, { param: 'logprobs' });
 }
 
-/** A made-up but repeatable probability for each token, in the convention's shape. */
+/** An invented but repeatable probability for each token, in the convention's format. */
 function logprobsOf(pieces: readonly Piece[], body: ChatCall['body']): unknown {
   if (body['logprobs'] !== true) return null;
   const wanted = typeof body['top_logprobs'] === 'number' ? body['top_logprobs'] : 0;
@@ -144,7 +144,7 @@ class SandboxChunks implements ChatChunks {
     return this.chunk({ content: piece.text }, { pieces: [piece] });
   }
 
-  /** Sleeps until the time is over, the caller has gone or the stream is cancelled. */
+  /** Sleeps until the time is over, the caller disconnects or the stream is cancelled. */
   private async wait(ms: number): Promise<void> {
     const stop = (): void => this.abort.abort();
     this.call.signal.addEventListener('abort', stop);
@@ -169,7 +169,7 @@ export interface ChatModelOptions {
   rules: RulesOfTools;
 }
 
-/** Chat without a network or a model: deterministic answers that say what they are (issue: the sandbox). */
+/** Chat without a network or a model: deterministic answers that say that the sandbox wrote them. */
 export function createSandboxChat({ tokenizer, eyes, rules }: ChatModelOptions): ChatProvider {
   const start = async (call: ChatCall): Promise<SandboxAnswer> => {
     if (!tokenizer.loaded) await tokenizer.load();

@@ -2,13 +2,13 @@ import type { Random } from '../random.js';
 
 const MAX_REPEAT = 64;
 const MAX_LENGTH = 2000;
-/** Of one pattern; of all patterns of a schema together, see {@link PatternBudget}. */
+/** The maximum of steps for one pattern; {@link PatternBudget} limits all patterns of a schema together. */
 const MAX_STEPS = 20_000;
-/** A class of characters is written out to pick one of it. */
+/** Listing the characters of a class, to pick one, costs a step for so many. */
 const CHARACTERS_PER_STEP = 8;
 const CLASSES: Record<string, string> = { d: '0123456789', w: 'sandbox', s: ' ', D: 'x', W: '-', S: 'x' };
 
-/** What is left for all patterns of one schema: it may have thousands of hostile ones. */
+/** The steps that are left for all patterns of one schema, which may have thousands of hostile ones. */
 export interface PatternBudget {
   steps: number;
 }
@@ -34,7 +34,7 @@ class PatternReader {
     return this.steps > MAX_STEPS || this.budget.steps <= 0;
   }
 
-  /** alternatives: the first one is taken, the others are only read over */
+  /** alternatives: the first one is used, the others are skipped */
   alternatives(): string {
     const first = this.sequence();
     while (this.source[this.at] === '|') {
@@ -69,7 +69,7 @@ class PatternReader {
   }
 
   private atom(): string {
-    // Nested repetitions of nothing would be read for ever.
+    // Each step is counted: nested repetitions of nothing would never end.
     this.spend(1);
     if (this.spent) this.at = this.source.length;
     const character = this.source[this.at++] ?? '';

@@ -4,7 +4,7 @@ import type { Directive, ScriptedStep } from '../directive/directive.js';
 import { splitUntrusted } from './untrusted.js';
 import type { UntrustedPart } from './untrusted.js';
 
-/** What the sandbox reads out of a chat prompt. */
+/** The parts of a chat prompt that the sandbox uses. */
 export interface ReadPrompt {
   directive: Directive;
   /** The latest user message without its directive. */
@@ -14,11 +14,11 @@ export interface ReadPrompt {
   toolResults: string[];
   /** Names of the sources that a web search put into the prompt. */
   sources: string[];
-  /** What an agent's prompt says it was told before. */
+  /** The memories in an agent's prompt. */
   memories: string[];
   /** Passages of knowledge files in an agent's prompt. */
   passages: UntrustedPart[];
-  /** An agent's script, whatever was answered already (a directive's `steps`). */
+  /** An agent's whole script (a directive's `steps`), including rounds that are done. */
   steps: ScriptedStep[] | null;
 }
 
@@ -42,7 +42,7 @@ function imagesIn(content: unknown): number {
     : 0;
 }
 
-/** A system message without what a web search or a file put into it: those direct nobody. */
+/** A system message without text from web searches and files, whose directives do not count. */
 function ownWords(note: string): string {
   return note.startsWith(SEARCH_HEAD) ? '' : splitUntrusted(note).rest;
 }
@@ -67,13 +67,13 @@ function directiveOf(
   return { directive: {}, rest: userText };
 }
 
-/** How `src/generation` heads what a web search found. */
+/** The heading that `src/generation` writes above results of a web search. */
 const SEARCH_HEAD = 'Web search results';
 
 /** Marks a line of web results in a prompt; `src/generation` writes it, the sandbox cites from it. */
 export const SOURCE_LINE = /^\[\d+\] (.+)$/gm;
 
-/** `src/agents` heads what it recalls and finds with these words. */
+/** The headings that `src/agents` writes above memories and passages. */
 const MEMORY_HEAD = 'What the user told you in earlier conversations:\n';
 const KNOWLEDGE_HEAD = 'Passages from the knowledge files:\n';
 

@@ -39,7 +39,7 @@ const STOP: Piece = { text: '.', tokens: 1 };
 
 const one = (text: string): Piece => ({ text, tokens: 1 });
 
-/** Sentences without meaning, one token each piece, for ever. */
+/** Endless sentences without meaning; each piece is one token. */
 export function* filler(random: Random): Generator<Piece, never> {
   for (;;) {
     yield one(random.pick(OPENERS));
@@ -51,7 +51,7 @@ export function* filler(random: Random): Generator<Piece, never> {
   }
 }
 
-/** The opening that tells what this is, then filler up to `tokens` (or, without a number, `sentences`; null: a few). */
+/** The opening that says what this is, then filler up to `tokens` (or, without a number, `sentences`; null: a few). */
 export function* prose(options: {
   opening: string;
   tokens: number | undefined;
@@ -81,9 +81,9 @@ export function* piecesOf(text: string, tokenizer: Tokenizer): Generator<Piece, 
   yield* tokenizer.split(text);
 }
 
-/** Pieces that are looked at before the event loop gets its turn. */
+/** Pieces that are examined before the event loop runs again. */
 const BURST = 2000;
-/** A longer stop sequence is none: each is looked for again with each piece. */
+/** Longer stop sequences are ignored, because each is searched for again with every piece. */
 const MAX_STOP = 1000;
 
 /** Cuts pieces at `max` tokens and at the first stop sequence, as a model does. */
@@ -107,13 +107,13 @@ export async function cut(
     tail += piece.text;
     const found = looked.map((stop) => tail.indexOf(stop)).filter((at) => at !== -1);
     if (found.length > 0) return { pieces: dropEnd(kept, tail.length - Math.min(...found)), finish: 'stop' };
-    // What is before cannot begin a stop sequence any more.
+    // Earlier text cannot be the beginning of a stop sequence.
     tail = tail.slice(Math.max(0, tail.length - longest + 1));
   }
   return { pieces: kept, finish: 'stop' };
 }
 
-/** Takes `characters` off the end. */
+/** Removes `characters` from the end. */
 function dropEnd(pieces: Piece[], characters: number): Piece[] {
   let drop = characters;
   while (drop > 0) {

@@ -2,7 +2,7 @@ import type { Random } from '../random.js';
 import { sampleOfPattern } from './pattern-sample.js';
 import type { PatternBudget } from './pattern-sample.js';
 
-/** A JSON Schema as clients send it; read leniently, as it is the caller's own. */
+/** A JSON Schema from a client, read leniently: unknown parts are ignored. */
 type Schema = Record<string, unknown>;
 
 const DEEP = 4;
@@ -11,9 +11,9 @@ const MAX_NODES = 5000;
 const MAX_ITEMS = 100;
 const MAX_LENGTH = 5000;
 const MAX_PATTERN_STEPS = 40_000;
-/** References that lead to references. */
+/** The maximum of references in a chain. */
 const MAX_HOPS = 32;
-/** What one schema may cost: a step for each part that is looked at and for each few characters that are written (some 20 ms together). */
+/** The maximum cost of one schema: a step for each part that is read and for every few characters that are written (some 20 ms in all). */
 const MAX_STEPS = 60_000;
 const CHARACTERS_PER_STEP = 32;
 
@@ -39,7 +39,7 @@ function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** A schema that would take too long: its parts refer to each other too often, or ask for too much. */
+/** The schema would take too long: it has too many references or demands too large a value. */
 export class SchemaTooLargeError extends Error {
   constructor() {
     super('The schema is too large');
@@ -47,7 +47,7 @@ export class SchemaTooLargeError extends Error {
   }
 }
 
-/** Makes one JSON value that a schema accepts. One object for each call, as it counts what it made. */
+/** Makes one JSON value that a schema accepts. It counts its work, so each call needs a new one. */
 class Sampler {
   private nodes = 0;
   private steps = MAX_STEPS;
@@ -59,7 +59,7 @@ class Sampler {
     private readonly random: Random,
   ) {}
 
-  /** @throws SchemaTooLargeError where the schema took its share */
+  /** @throws SchemaTooLargeError if the schema used up its steps */
   private spend(steps: number): void {
     this.steps -= steps;
     if (this.steps < 0) throw new SchemaTooLargeError();
@@ -90,12 +90,12 @@ class Sampler {
     }
   }
 
-  /** From here on only what must be there is made. */
+  /** True once the value is large: only required parts are added then. */
   private get full(): boolean {
     return this.nodes > MAX_NODES || this.steps < MAX_STEPS / 2;
   }
 
-  /** A value of the schema's own, which is written as often as the schema is followed. */
+  /** A value that the schema contains, whose cost counts each time it is used. */
   private constant(value: unknown): unknown {
     this.spend(1);
     if (typeof value === 'string') this.spend(value.length / CHARACTERS_PER_STEP);
@@ -115,7 +115,7 @@ class Sampler {
   /** Follows $ref and folds allOf and one branch of anyOf/oneOf into one schema. */
   private resolve(given: Schema, depth: number): Schema {
     this.spend(1);
-    // A schema that contains itself as one of its own parts has no end.
+    // A schema that contains itself is endless.
     if (depth > MAX_DEPTH * 2) return {};
     let schema = given;
     for (let hops = 0; typeof schema['$ref'] === 'string' && hops < MAX_HOPS; hops++) {
@@ -149,7 +149,7 @@ class Sampler {
     return chosen ?? {};
   }
 
-  /** What a JSON pointer of this document leads to; anything where it leads nowhere. */
+  /** The target of a JSON pointer into this document; the empty schema, which accepts anything, if it has none. */
   private pointer(ref: string): Schema {
     const known = this.pointers.get(ref);
     if (known !== undefined) return known;
@@ -263,7 +263,7 @@ function distinct(seen: Set<unknown>, item: unknown, index: number): unknown {
   return other;
 }
 
-/** How a pointer writes a name: percent-encoded within a URL, `~` and `/` by numbers. What is not so encoded is taken as it stands. */
+/** Decodes a name in a JSON pointer: percent-encoding, `~0` and `~1`. Names without encoding are returned unchanged. */
 function keyOf(part: string): string {
   let key = part;
   try {
@@ -274,7 +274,7 @@ function keyOf(part: string): string {
   return key.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** Own members only: a name such as `__proto__` leads nowhere unless the document has it. */
+/** Returns own members only, so that `__proto__` is undefined unless the document defines it. */
 function memberOf(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
   return (value as Record<string, unknown>)[key];
@@ -292,7 +292,7 @@ function membersOf(schema: Schema): number {
   return count;
 }
 
-/** Several schemas that all hold, as one: later ones win, but for `properties` and `required`, which add up. Never copies what it has. */
+/** Merges schemas that all apply: later ones win, except that `properties` and `required` are combined. Never copies what is merged already. */
 class Fold {
   readonly schema: Schema;
   private required: unknown[] | null = null;
@@ -302,7 +302,7 @@ class Fold {
     this.schema = { ...first };
   }
 
-  /** @returns what it cost: a step for each member */
+  /** @returns the cost: a step for each member */
   add(part: Schema): number {
     const { properties, required, ...rest } = part;
     for (const [key, value] of Object.entries(rest)) setOwn(this.schema, key, value);

@@ -9,7 +9,7 @@ import type { PictureFacts } from '../look/look.js';
 import type { Pictures } from '../pictures/pictures.js';
 import { shortened } from '../../text/titles.js';
 
-/** Describes pictures for the sandbox. It measures them, and says that it does. */
+/** Describes pictures for the sandbox by measurements, and says so in the description. */
 export interface SandboxEyes {
   /** A sentence or more about each picture of the latest user message. @throws UpstreamError aborted */
   describe(call: ChatCall): Promise<string[]>;
@@ -17,13 +17,13 @@ export interface SandboxEyes {
 
 interface EyesOptions {
   pictures: Pick<Pictures, 'look'>;
-  /** Reads pictures at callers' addresses; without it those are not looked at. */
+  /** Reads pictures at callers' addresses; without it they are ignored. */
   egress: Egress | undefined;
 }
 
 const MAX_IMAGES = 4;
 const MAX_BYTES = 20 * 1024 * 1024;
-/** A chat does not wait longer for a picture's host. */
+/** The maximum time in ms that a chat waits for a picture's host. */
 const FETCH_MS = 3000;
 const MAX_REDIRECTS = 3;
 const BASE64 = /^data:[^,]*;\s*base64,/i;
@@ -59,7 +59,7 @@ export function createSandboxEyes({ pictures, egress }: EyesOptions): SandboxEye
       if (error instanceof EgressError) return 'could not be fetched';
       if (error instanceof UnreadableImageError)
         return 'cannot be read: it is no JPEG, PNG or WebP that is whole';
-      // The process took too long, or died of the picture.
+      // The process took too long, or the picture made it crash.
       if (error instanceof TaskError || error instanceof ProcessDiedError) return 'could not be looked at';
       throw error;
     }
@@ -109,7 +109,7 @@ function layoutOf({ shapes, background, bands, detail }: PictureFacts): string {
   return `${listed(words)} on ${ground}`;
 }
 
-/** What was measured, in words that follow `It` or `Image 1`. */
+/** The measurements, in words that follow `It` or `Image 1`. */
 function inWords(facts: PictureFacts): string {
   const { format, width, height, colours, transparent, grey, madeFor } = facts;
   const form = width === height ? 'square' : width > height ? 'landscape' : 'portrait';

@@ -33,8 +33,8 @@ interface Score {
 }
 
 /**
- * Plays a plan for exactly so many seconds.
- * @param onProgress 0 to 100, with the notes that are played
+ * Plays a plan for exactly the given number of seconds.
+ * @param onProgress 0 to 100, in proportion to the notes that are played
  */
 export function compose(plan: MusicPlan, seconds: number, onProgress: (percent: number) => void): Stereo {
   const length = Math.round(seconds * MUSIC_RATE);

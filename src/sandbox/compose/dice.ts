@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Throws that depend on nothing but the seed (xorshift over a SHA-256 of it). */
+/** Random numbers that depend only on the seed (xorshift over a SHA-256 of it). */
 export interface Dice {
   /** In [0, 1). */
   next(): number;

@@ -63,7 +63,7 @@ const SOUNDS: Record<Instrument, Sound> = {
 const TABLE = 2048;
 const tables = new Map<string, Float32Array>();
 
-/** One period; harmonics that the rate cannot hold are left out. */
+/** One period, without harmonics above half of the sample rate. */
 function tableOf(instrument: Instrument, frequency: number, sampleRate: number): Float32Array {
   const count = Math.max(1, Math.min(18, Math.floor((sampleRate * 0.45) / frequency)));
   const key = `${instrument}:${count}`;

@@ -3,7 +3,7 @@ import type { Dice } from './dice.js';
 import { LEADS, isLead } from './instruments.js';
 import type { Instrument } from './instruments.js';
 
-/** What a piece is like, read out of its prompt. */
+/** The plan of a piece, derived from its prompt. */
 export interface MusicPlan {
   /** Beats a minute. */
   tempo: number;
@@ -16,7 +16,7 @@ export interface MusicPlan {
   pad: Instrument;
   bass: boolean;
   drums: boolean;
-  /** Where the lead stands: −1 left to 1 right. */
+  /** Pan of the lead: −1 left to 1 right. */
   pan: number;
   /** 0 sparse and soft to 1 dense and loud. */
   energy: number;
@@ -34,7 +34,7 @@ interface Feel {
   pad?: Instrument;
 }
 
-/** Styles and moods; the first that says something of a trait decides it. */
+/** Styles and moods; the first that sets a trait decides it. */
 const FEELS: readonly Feel[] = [
   {
     words: /drum\s*(and|n|&|'n')\s*bass|jungle/,

@@ -4,13 +4,13 @@ import { finish } from './compose.js';
 import type { Stereo } from './instruments.js';
 import type { MusicPlan } from './plan.js';
 
-/** So much of the source stays beside what is played to it. */
+/** The level of the source beside the music that is added. */
 const SOURCE_LEVEL = 0.7;
 const PLAYED_LEVEL = 0.45;
 
 /**
  * A variation of a recording: the source, moved to another pitch and pace by the plan and repeated where it is too short, with the plan's
- * piece played to it as loudly as the source is.
+ * piece added at the source's loudness.
  */
 export function varySource(
   source: { pcm: Float32Array; sampleRate: number },

@@ -5,7 +5,7 @@ export interface ScriptedStep {
 }
 
 /**
- * What a client team rehearses with: `@sandbox{"tokens":200,"chunk_ms":20,"delay_ms":5000,"fail":"text","fail_after_tokens":10,
+ * Directs the sandbox, for tests of clients: `@sandbox{"tokens":200,"chunk_ms":20,"delay_ms":5000,"fail":"text","fail_after_tokens":10,
  * "tool_call":{"name":"x","arguments":{}},"steps":[{"tool_call":{…}}]}` anywhere in a prompt. Keys of another type, and broken JSON, are ordinary text.
  */
 export interface Directive {
@@ -17,7 +17,7 @@ export interface Directive {
   delayMs?: number;
   /** The call fails, with this text in the operator's log. */
   fail?: string;
-  /** It fails only after so many tokens were streamed. */
+  /** Number of streamed tokens after which it fails. */
   failAfterTokens?: number;
   toolCall?: { name: string; arguments: Record<string, unknown> };
   /**
@@ -30,10 +30,10 @@ export interface Directive {
 const MARK = '@sandbox{';
 const MAX_TOKENS = 1_000_000;
 const MAX_WAIT_MS = 3_600_000;
-/** What is longer is no directive, and only so many marks are looked at: a prompt may consist of nothing else. */
+/** A longer text is no directive, and the number of examined marks is limited: a prompt may consist of marks only. */
 const MAX_LENGTH = 64 * 1024;
 const MAX_MARKS = 64;
-/** Characters that are looked at behind all marks together. */
+/** Characters that are examined after all marks together. */
 const MAX_LOOKED_AT = 4 * MAX_LENGTH;
 
 /** Index after the closing brace of the JSON object that opens at `open`, or -1 where it has none nearby. */

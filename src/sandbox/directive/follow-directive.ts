@@ -16,6 +16,8 @@ const waited = new AsyncLocalStorage<boolean>();
 export interface Directed {
   /** The text without its directive. */
   rest: string;
+  /** Between the parts of what is shown before it is whole. */
+  chunkMs: number;
   /** Reports the work's progress, 0 to 100, as the part that follows the delay. */
   report(percent: number): void;
 }
@@ -37,7 +39,8 @@ export async function followDirective(
   if (directive?.fail !== undefined)
     throw new UpstreamError(`Sandbox directive: ${directive.fail}`, { status: null, retryable: false });
   const from = delayMs > 0 ? DELAY_SHARE : 0;
-  return { rest, report: (percent) => onProgress?.(from + ((100 - from) * percent) / 100) };
+  const chunkMs = directive?.chunkMs ?? 0;
+  return { rest, chunkMs, report: (percent) => onProgress?.(from + ((100 - from) * percent) / 100) };
 }
 
 /**

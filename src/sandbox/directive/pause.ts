@@ -4,10 +4,10 @@ import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { withoutPermit } from '../../processes/index.js';
 import { abortedError } from '../../providers/index.js';
 
-/** Longer waits release the worker's permit. For shorter ones the release costs more than it brings. */
+/** Waits longer than this (in ms) release the worker's permit; for shorter ones the release is not worth its cost. */
 export const REST_MS = 250;
 
-/** Waits, unless the caller goes. @throws UpstreamError aborted */
+/** Waits unless the caller disconnects. @throws UpstreamError aborted */
 export async function pause(ms: number, gone: LightAbortSignal): Promise<void> {
   if (gone.aborted) throw abortedError();
   if (ms <= 0) return;

@@ -4,17 +4,17 @@ import { labelText } from './label-text.js';
 import { createRandom } from '../random.js';
 import type { Random } from '../random.js';
 
-/** What one sandbox picture depends on; each part changes it visibly. */
+/** The input of one sandbox picture; each part changes it visibly. */
 export interface ArtRequest {
   prompt: string;
   negativePrompt: string;
   style: 'vivid' | 'natural';
   seed: number;
-  /** Which of the n pictures of a call. */
+  /** Index among the n pictures of a call. */
   index: number;
   width: number;
   height: number;
-  /** Default true: a strip says what it is. */
+  /** Whether a strip says that the sandbox drew it. Default: true. */
   labelled?: boolean;
 }
 

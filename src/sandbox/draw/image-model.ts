@@ -3,6 +3,8 @@ import type { Imaging } from '../../imaging/index.js';
 import type { ImageCallOptions, ImageModel } from '../../providers/image.types.js';
 import { abortedError } from '../../providers/index.js';
 import { followDirective } from '../directive/follow-directive.js';
+import { pause } from '../directive/pause.js';
+import { coarserSizes } from './coarser-sizes.js';
 import { drawArt } from './image-art.js';
 
 const NEVER = new AbortController().signal;
@@ -17,11 +19,11 @@ export function createSandboxImage(imaging: Imaging): (modelId: string) => Image
     exactPng: true,
     async doGenerate(options: ImageCallOptions) {
       const signal = options.abortSignal ?? NEVER;
-      const { rest, report } = await followDirective(options.prompt ?? '', {
+      const { rest, report, chunkMs } = await followDirective(options.prompt ?? '', {
         signal,
         onProgress: options.onProgress,
       });
-      const images = await draw({ options, prompt: rest, signal, report, imaging });
+      const images = await draw({ options, prompt: rest, signal, report, imaging, chunkMs });
       return {
         images,
         warnings: [],
@@ -41,9 +43,11 @@ interface Drawing {
   /** 0 to 100. */
   report(percent: number): void;
   imaging: Imaging;
+  /** Between coarser pictures. */
+  chunkMs: number;
 }
 
-async function draw({ options, prompt, signal, report, imaging }: Drawing): Promise<Uint8Array[]> {
+async function draw({ options, prompt, signal, report, imaging, chunkMs }: Drawing): Promise<Uint8Array[]> {
   const [width = 1024, height = 1024] = (options.size ?? '1024x1024').split('x').map(Number);
   const extras = options.providerOptions['penstock'] ?? {};
   const seed = options.seed ?? randomInt(2 ** 31);
@@ -58,6 +62,10 @@ async function draw({ options, prompt, signal, report, imaging }: Drawing): Prom
       width,
       height,
     });
+    for (const size of options.partials ? coarserSizes({ width, height }, options.partials.count) : []) {
+      options.partials?.onPartial((await render(imaging, svg, { ...size, signal })).bytes);
+      await pause(chunkMs, signal);
+    }
     images.push((await render(imaging, svg, { width, height, madeFor: prompt, signal })).bytes);
     report((100 * (index + 1)) / options.n);
   }
@@ -67,7 +75,7 @@ async function draw({ options, prompt, signal, report, imaging }: Drawing): Prom
 async function render(
   imaging: Imaging,
   svg: string,
-  { signal, ...size }: { width: number; height: number; madeFor: string; signal: AbortSignal },
+  { signal, ...size }: { width: number; height: number; madeFor?: string; signal: AbortSignal },
 ) {
   try {
     return await imaging.render(svg, size, signal);

@@ -13,7 +13,7 @@ export interface ArtStyle {
   style: 'vivid' | 'natural';
 }
 
-/** Words of a prompt that call for a hue. */
+/** Words of a prompt that select a hue. */
 const HUES: Record<string, number> = {
   red: 0,
   fire: 12,
@@ -44,7 +44,7 @@ const HUES: Record<string, number> = {
 
 const wordsOf = (text: string) => text.toLowerCase().match(/\p{L}+/gu) ?? [];
 
-/** The hue that a text names first, or null. Words of the negative prompt count for nothing. */
+/** The hue that a text names first, or null. Words of the negative prompt are ignored. */
 export function hueOf(prompt: string, negativePrompt: string): number | null {
   const unwanted = new Set(wordsOf(negativePrompt));
   const found = wordsOf(prompt).find((word) => Object.hasOwn(HUES, word) && !unwanted.has(word));

@@ -1,7 +1,7 @@
-/** Scripts that the bundled font has. */
+/** Scripts whose letters the bundled font has. */
 const DRAWN =
   /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Armenian}\p{Script=Georgian}\p{Script=Hebrew}\p{Script=Arabic}]/u;
-/** Punctuation, digits and symbols that it has; what is above are pictographs and the punctuation of other scripts. */
+/** Punctuation, digits and symbols. Code points above `LAST_COMMON` are pictographs and the punctuation of other scripts. */
 const COMMON = /[\p{Script=Common}\p{Script=Inherited}]/u;
 const LAST_COMMON = 0x2e7f;
 const NAMES: readonly (readonly [RegExp, string])[] = [

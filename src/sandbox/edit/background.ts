@@ -46,7 +46,7 @@ function mean(points: Point[], centres: Point[], group: number): Point {
   ) as Point;
 }
 
-/** While it is not known what a pixel is: coloured like the background, connected to the border or not. */
+/** Marks a pixel with a background colour, before it is known whether it is connected to the border. */
 const LIKE_BACKGROUND = 1;
 
 /** Makes 0 what is {@link LIKE_BACKGROUND} and connected to a pixel: row by row, as a list of pixels would take more memory than the picture. */
@@ -74,7 +74,7 @@ function flood(alpha: Buffer, { width, height }: Raster, from: number): void {
 }
 
 /**
- * How much of the foreground each pixel is, 0 to 255: what is connected to the border and coloured like it is background. Very good on
+ * The opacity of each pixel as foreground, 0 to 255: pixels with the border's colours that are connected to the border are background. Very good on
  * plain backgrounds, partial on scenes.
  */
 export async function foreground(image: Raster): Promise<Buffer> {

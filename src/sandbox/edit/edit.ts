@@ -18,7 +18,7 @@ export interface EditTask {
   expandPixels: number;
   newBackground: string;
   scale: number;
-  /** 0 to 1; 0.95 and more is the whole effect. */
+  /** 0 to 1; from 0.95 on the effect is complete. */
   strength: number;
   seed: number;
 }

@@ -3,12 +3,12 @@ import { fillFromPatches } from './patch-match.js';
 import type { Canvas, Field } from './patch-match.js';
 import type { Raster } from './raster.js';
 
-/** What is looked at around the hole, in sizes of the hole. */
+/** Width of the searched margin around the hole, as a multiple of the hole's size. */
 const MARGIN = 1;
 const LEAST_MARGIN = 48;
 /** A larger surrounding is searched at half its size, and so on; its pieces are taken at full size. */
 const MAX_SIDE = 384;
-/** Coarsest level: the hole is a few patches then. */
+/** Size of the coarsest level, in which the hole is a few patches wide. */
 const LEAST_SIDE = 24;
 
 interface Box {
@@ -55,7 +55,7 @@ function canvasOf(filled: Raster, mask: Buffer, { left, top, step, ...box }: Box
   return { width, height, colours, hole };
 }
 
-/** Half as large; unknown where anything in it is. */
+/** Half as large; a pixel is unknown if any of its four pixels is. */
 function halved({ width, height, colours, hole }: Canvas): Canvas {
   const [w, h] = [width >> 1, height >> 1];
   const half: Canvas = {
@@ -148,7 +148,7 @@ export function fillByExample(image: Raster, mask: Buffer, seed: number): Raster
   return filled;
 }
 
-/** What was put into the hole of a box at full size. */
+/** The picture with the hole of a box filled at full size. */
 function pasted({ data, width: across }: Raster, { colours, hole, width, height }: Canvas, box: Box): void {
   for (let y = 0, pixel = 0; y < height; y++)
     for (let x = 0; x < width; x++, pixel++) {

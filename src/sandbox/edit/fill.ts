@@ -43,7 +43,7 @@ function halve(level: Level): Level {
   return evened(half);
 }
 
-/** Weights stay at most one, so that a few known pixels do not shout down the many. */
+/** Limits weights to one, so that a few known pixels do not outweigh many. */
 function evened(level: Level): Level {
   const { cells } = level;
   for (let at = 0; at < cells.length; at += 4) {

@@ -2,7 +2,7 @@ import type { Raster } from './raster.js';
 
 export type Colour = [red: number, green: number, blue: number];
 
-/** What words look like: the colours of a prompt, from top to bottom. */
+/** The colours that words of a prompt select, from top to bottom. */
 const WORDS: [RegExp, Colour, Colour][] = [
   [/\b(sunset|sunrise|dusk|dawn)\b/i, [60, 50, 120], [250, 150, 70]],
   [/\b(night|space|star|galaxy|dark)\b/i, [8, 10, 30], [45, 45, 90]],

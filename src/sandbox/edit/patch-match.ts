@@ -87,7 +87,7 @@ function distances({
   };
 }
 
-/** One pass: what suits a neighbour is tried one pixel on, then places around the best. */
+/** One pass: tries the neighbours' matches shifted by one pixel, then random places around the best one. */
 function improve(search: Search, field: Field, forward: boolean): void {
   const { width, height, targets, isSource, random } = search;
   const distance = distances(search);
@@ -114,7 +114,7 @@ function improve(search: Search, field: Field, forward: boolean): void {
   }
 }
 
-/** Each unknown pixel becomes the mean of what the patches around it want it to be. */
+/** Each unknown pixel becomes the weighted mean of the values that the overlapping patches propose. */
 function vote({ width, height, colours, hole, targets }: Search, field: Field): void {
   const sums = new Float32Array(width * height * 4);
   for (const target of targets) {
@@ -127,7 +127,7 @@ function vote({ width, height, colours, hole, targets }: Search, field: Field): 
         const to = target + dy * width + dx;
         if (hole[to] !== 1) continue;
         const from = (source + dy * width + dx) * 3;
-        // The middle of a patch knows best.
+        // Pixels near the middle of a patch weigh most.
         const weight = 1 / (1 + dx * dx + dy * dy);
         for (let channel = 0; channel < 3; channel++)
           sums[to * 4 + channel] =

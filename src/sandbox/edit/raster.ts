@@ -31,7 +31,7 @@ export async function collect(pipeline: Sharp): Promise<Raster> {
 /** Filters with a window refuse a picture that is smaller than it. */
 const WINDOW = 16;
 
-/** What a filter makes of a picture of any size: a tiny one gets room around it, its edge repeated, that is cut off again. */
+/** Applies a filter to a picture of any size: a tiny one is padded with its repeated edge, which is cut off afterwards. */
 export async function filtered(image: Raster, filter: (pipeline: Sharp) => Sharp): Promise<Raster> {
   const { width, height } = image;
   if (Math.min(width, height) > WINDOW) return await collect(filter(open(image)));

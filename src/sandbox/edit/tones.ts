@@ -36,10 +36,10 @@ const GROUND: Colour[] = [
   [204, 172, 98],
   [255, 246, 230],
 ];
-/** Difference of the strongest and weakest part at which a pixel has a colour of its own. */
+/** The difference between the largest and smallest component from which a pixel counts as coloured. */
 const COLOURED = 64;
 
-/** Colour by brightness and height: cool above, warm below. What has colour already keeps it. */
+/** Colour by brightness and height: cool above, warm below. Pixels that have colour already keep it. */
 export function colourize(image: Raster): Raster {
   const { data, width, height } = image;
   return mapped(image, (at, pixel) => {

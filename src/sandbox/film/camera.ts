@@ -4,13 +4,13 @@ import { planesFromRgb } from '../../video/child-index.js';
 import type { Planes, Size } from '../../video/child-index.js';
 import { copyWindow } from './paint.js';
 
-/** The still is so much larger than what the camera sees of it. */
+/** The size of the still as a multiple of the camera's view. */
 const FIELD = 1.2;
 const MAX_INPUT_PIXELS = 64_000_000;
 
 const even = (value: number) => Math.round(value / 2) * 2;
 
-/** What goes under lights and caption: frame by frame, into memory that is used again. */
+/** Draws the background under lights and caption, frame by frame, into reused memory. */
 export type Backdrop = (to: Planes, frame: number) => void | Promise<void>;
 
 /** A picture as planes of exactly this size, covering it. */

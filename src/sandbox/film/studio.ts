@@ -32,9 +32,9 @@ export function createStudio({ portable }: { portable: boolean }): Studio {
   });
   return {
     async film(task, options = {}) {
-      const asked: StudioTask = { portable, ...task };
+      const requested: StudioTask = { portable, ...task };
       try {
-        const { buffer, byteOffset, byteLength } = (await pool.run(asked, options)) as Uint8Array;
+        const { buffer, byteOffset, byteLength } = (await pool.run(requested, options)) as Uint8Array;
         return Buffer.from(buffer, byteOffset, byteLength);
       } catch (error) {
         if (error instanceof TaskError && error.fault.name === 'UnreadableVideoError')

@@ -4,7 +4,7 @@ export interface HeardWord extends Span {
   word: string;
 }
 
-/** What takes no sound of its own. */
+/** The weight of a word: its letters, without characters that are not spoken. */
 const weightOf = (word: string): number => 1.5 + word.replace(/[^\p{L}\p{N}]/gu, '').length;
 
 /** How far, in words, a pause may be from where the letters' weights expect it. */
@@ -12,7 +12,7 @@ const NEARBY = 2;
 
 /**
  * Lays known words over the stretches in which somebody speaks: pauses fall where sentences and clauses end, as far as the time fits, and
- * within a stretch each word has the time that its letters deserve.
+ * within a stretch each word gets time in proportion to its letters.
  * @returns the words of each span; a span may have none
  */
 export function alignWords(text: string, spans: readonly Span[]): HeardWord[][] {
@@ -32,7 +32,7 @@ export function alignWords(text: string, spans: readonly Span[]): HeardWord[][] 
   });
 }
 
-/** How many words are said once so much of the weight is. */
+/** The number of words that are spoken when the given part of the weight is reached. */
 function cutAt(words: readonly string[], weight: number): number {
   let sum = 0;
   const after = words.findIndex((word) => {

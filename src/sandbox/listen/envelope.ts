@@ -2,9 +2,9 @@ import { decodeAudio, mixed } from '../../audio/child-index.js';
 import type { Probed } from '../../audio/child-index.js';
 import { pitchOf } from '../sound/pitch.js';
 
-/** Loudness every so many seconds. */
+/** Seconds between two measurements of loudness. */
 export const STEP_SECONDS = 0.02;
-/** Pitch is heard every so many steps, over two of them. */
+/** Steps between two measurements of pitch; each spans two steps. */
 const PITCH_STEPS = 2;
 const WORKING_RATE = 16_000;
 
@@ -12,7 +12,7 @@ const WORKING_RATE = 16_000;
 export interface Envelope {
   /** Root mean square of each step. */
   levels: number[];
-  /** Hz at every second step; null where nothing is voiced, empty where it was not asked for. */
+  /** Hz at every second step; null if nothing is voiced; empty if pitch was not requested. */
   pitches: (number | null)[];
   /** The duration of the decoded sound. */
   seconds: number;

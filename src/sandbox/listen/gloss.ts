@@ -84,7 +84,7 @@ function dictionaryOf(language: string): ReadonlyMap<string, string> {
 }
 
 export interface Gloss {
-  /** The word in English, its punctuation kept; as it was spoken where it is not known. */
+  /** The word in English, its punctuation kept; unchanged if it is not known. */
   of(word: string): string;
   /** Share of the words that are known, 0 to 1. */
   known(words: readonly string[]): number;
@@ -102,7 +102,7 @@ function partsOf(word: string): { before: string; middle: string; after: string 
   return { before: word.slice(0, first), middle: word.slice(first, word.length - after.length), after };
 }
 
-/** Word by word English for what was said in another language. */
+/** Translates speech in another language into English, word by word. */
 export function glossOf(language: string): Gloss {
   const dictionary = dictionaryOf(language);
   const find = (word: string): string | undefined => dictionary.get(word.toLowerCase().replaceAll('’', "'"));

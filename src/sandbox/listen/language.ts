@@ -1,4 +1,4 @@
-/** Little words that give a language away. */
+/** Common short words by which a language is recognised. */
 const COMMON: Record<string, string> = {
   en: 'the and of to in is it that you for was on are with this be have not but they at we what there',
   de: 'der die das und ist nicht ich sie es ein eine zu mit auf für den dem wir auch aber von wie',
@@ -10,7 +10,7 @@ const COMMON: Record<string, string> = {
 };
 const LISTS = Object.entries(COMMON).map(([code, words]) => [code, new Set(words.split(' '))] as const);
 
-/** The language of a text by its commonest words; English where they tell nothing (the voice speaks English). */
+/** The language of a text by its commonest words; English if it has none (the voice speaks English). */
 export function languageOf(text: string): string {
   const words = text.toLowerCase().split(/[^\p{L}]+/u);
   let best = { code: 'en', hits: 0 };

@@ -10,12 +10,12 @@ export interface Span {
 /** A shorter silence is a breath within a segment. */
 const PAUSE_SECONDS = 0.24;
 const SHORTEST_SECONDS = 0.12;
-/** What a room sounds like when nobody speaks. */
+/** Loudness of a room in which nobody speaks. */
 const SILENCE = 0.002;
 const OF_LOUDEST = 0.04;
 const OVER_NOISE = 2.5;
 
-/** Where somebody speaks: what is louder than the room, without breaths and clicks. */
+/** Finds the stretches of speech: louder than the room, without breaths and clicks. */
 export function speechSpans({ levels, seconds }: Envelope, pauseSeconds = PAUSE_SECONDS): Span[] {
   const sorted = [...levels].sort((a, b) => a - b);
   const loudest = sorted[Math.floor(sorted.length * 0.98)] ?? 0;

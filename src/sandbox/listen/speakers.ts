@@ -11,7 +11,7 @@ export interface Turn extends Span {
 /** Voices nearer than this (in semitones) count as one. */
 const APART = 3.2;
 const MAX_SPEAKERS = 8;
-/** So many measured heights tell a voice. */
+/** The number of measured pitches that identify a voice. */
 const STEADY = 8;
 const WINDOW_SECONDS = 0.6;
 
@@ -31,7 +31,7 @@ export function turnsOf(envelope: Envelope, spans: readonly Span[]): Turn[] {
   return joinedTurns(parts.map((span, index) => ({ ...span, speaker: order.indexOf(nearest[index] ?? 0) })));
 }
 
-/** Voices are known by what has sound enough; a word or two make one of their own only where nothing in them is like the others. */
+/** The voices are found from stretches that are long enough; a word or two become a voice of their own only if they match no other. */
 function centresOf(voices: readonly (readonly number[])[]): number[] {
   const heightsOf = (some: readonly (readonly number[])[]) =>
     some.map(median).filter((height) => height !== null);
@@ -43,11 +43,11 @@ function centresOf(voices: readonly (readonly number[])[]): number[] {
   return clusters(heightsOf([...steady, ...strange]));
 }
 
-/** How much of a voice lies near a height. */
+/** The number of a voice's pitches that are near a pitch. */
 const likeTo = (centre: number, voice: readonly number[]): number =>
   voice.filter((height) => Math.abs(height - centre) < APART).length;
 
-/** Of a few sounds some are misheard: then most of them count, not the middle one. */
+/** With few sounds, some are measured wrongly: the majority decides instead of the median. */
 function speakerOf(centres: readonly number[], voice: readonly number[]): number {
   const nearest = nearestOf(centres, median(voice) ?? 0);
   if (voice.length >= STEADY) return nearest;
@@ -73,7 +73,7 @@ function splitAtChange(envelope: Envelope, span: Span): Span[] {
   return edges.slice(1).map((end, index) => ({ start: edges[index] ?? span.start, end }));
 }
 
-/** Heights that lie together, as their means. */
+/** Clusters of pitches, as their means. */
 function clusters(heights: readonly number[]): number[] {
   let groups = [...heights].sort((a, b) => a - b).map((height) => [height]);
   const mean = (group: readonly number[]) => group.reduce((sum, value) => sum + value, 0) / group.length;

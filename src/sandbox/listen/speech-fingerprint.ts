@@ -12,9 +12,9 @@ export interface Recognized extends Span {
 
 const PRINT_STEPS = 1500;
 const STEPS_PER_SECOND = 50;
-/** So few steps are no speech to be told from others. */
+/** A shorter speech cannot be distinguished from others. */
 const LEAST_STEPS = 15;
-/** A first look, then a thorough one. */
+/** Steps of the first, quick comparison; the second compares all. */
 const GLANCE_STEPS = 75;
 const GLANCE = 0.7;
 /** Codecs leave 0.97 and more; other words in the same voice reach 0.6, and 0.95 where they are few. */
@@ -67,11 +67,11 @@ function heardOf({ levels }: Envelope): Heard {
 
 interface Candidate {
   speech: KnownSpeech;
-  /** First step that is no silence. */
+  /** First step that is not silent. */
   onset: number;
 }
 
-/** Where a known speech begins to be heard, found as in the recording itself. */
+/** The start of sound in a known speech, detected as in the recording. */
 function candidateOf(speech: KnownSpeech): Candidate[] {
   const levels = Array.from(speech.fingerprint, (level) => (level / 255) ** 2);
   const [first] = speechSpans({ levels, pitches: [], seconds: speech.seconds }, ANCHOR_PAUSE_SECONDS);
@@ -84,7 +84,7 @@ interface Hit {
   speech: KnownSpeech;
   /** In steps. */
   at: number;
-  /** What it was compared with, and from where. */
+  /** The levels it was compared with, and the start in them. */
   levels: Float32Array;
   from: number;
   similarity: number;
@@ -113,7 +113,7 @@ function hitAt(heard: Heard, anchor: number, { speech, onset }: Candidate): Hit 
   let best: Hit | null = null;
   for (const [shift, levels] of heard)
     for (let from = first - SLACK_STEPS; from <= first + SLACK_STEPS; from++) {
-      // What was cut short is not all that was said.
+      // A speech that is cut off does not match as a whole.
       if (from + onset < 0 || from + seconds * STEPS_PER_SECOND > levels.length + SLACK_STEPS) continue;
       if (correlation(levels, from, fingerprint.subarray(0, onset + GLANCE_STEPS)) < GLANCE) continue;
       const similarity = correlation(levels, from, fingerprint);

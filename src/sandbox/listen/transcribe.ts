@@ -13,10 +13,10 @@ import { turnsOf } from './speakers.js';
 import { speechSpans } from './spans.js';
 import type { Span } from './spans.js';
 
-/** What stands for words that are not known. */
+/** Stands for unknown words. */
 const UNKNOWN = '[speech]';
 const UNDETERMINED = 'und';
-/** Of the words: fewer known ones make no translation. */
+/** The share of known words from which a text counts as translated. */
 const MOSTLY = 0.5;
 /** Nobody speaks slower or faster than so many letters a second, at any speed that the voice knows. */
 const SLOWEST = 1.5;
@@ -79,7 +79,7 @@ function inEnglish(turns: readonly (HeardWord[] | null)[], language: string): (H
   return turns.map((words) => words?.map((heard) => ({ ...heard, word: shown[at++] ?? heard.word })) ?? null);
 }
 
-/** Known speeches; where none is heard, what stands in the sound itself. */
+/** Known speeches; if none is recognised, the text that is stored in the sound file. */
 function whatWasSaid(
   { bytes, known }: TranscribeTask,
   envelope: Envelope,
@@ -91,7 +91,7 @@ function whatWasSaid(
   return text === null ? [] : [{ text, start: 0, end: Number.POSITIVE_INFINITY }];
 }
 
-/** The words that stand in the sound, unless they cannot be all that is heard. */
+/** The text that is stored in the sound file, unless the recording is too long or short for it. */
 function textInside(bytes: Uint8Array, spans: readonly Span[]): string | null {
   const text = readMark(bytes)?.text;
   const spoken = spans.reduce((sum, { start, end }) => sum + end - start, 0);
@@ -104,7 +104,7 @@ interface SpokenTurn extends Span {
   speaker: number | null;
 }
 
-/** Where one speech follows another without a pause, the turn ends with the speech. */
+/** Ends a turn with its speech if the next speech follows without a pause. */
 function splitAt(turns: readonly SpokenTurn[], edges: readonly number[]): SpokenTurn[] {
   return turns.flatMap((turn) => {
     const cuts = edges.filter(

@@ -4,10 +4,10 @@ import { readMark } from '../../imaging/child-index.js';
 import { backgroundOf, shapesOf } from './shapes.js';
 import type { NamedPixels, Shape } from './shapes.js';
 
-/** What can be seen in a picture without knowing what things are: measured, so that it is the same for the same file. */
+/** Measurements of a picture, without recognising objects: the same for the same file. */
 export interface PictureFacts {
   format: string;
-  /** As it is seen (turned as its camera says). */
+  /** After the rotation that the file's metadata asks for. */
   width: number;
   height: number;
   /** Share of pixels that are more than half transparent. */
@@ -26,7 +26,7 @@ export interface PictureFacts {
   shapes: (Omit<Shape, 'colour'> & { colour: string })[] | null;
   /** Colours of the upper, middle and lower third. */
   bands: [string, string, string];
-  /** The prompt that the file itself says it was made for by the sandbox; null: it says nothing. */
+  /** The prompt that the sandbox stored in the file; null if there is none. */
   madeFor: string | null;
 }
 

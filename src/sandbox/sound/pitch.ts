@@ -1,4 +1,4 @@
-/** What voices have, in Hz. */
+/** The range of voices, in Hz. */
 const LOWEST = 55;
 const HIGHEST = 450;
 /** Correlation above which a frame counts as voiced. */

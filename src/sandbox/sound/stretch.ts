@@ -30,7 +30,7 @@ interface Search {
   pcm: Float32Array;
   /** Where the time line points. */
   wanted: number;
-  /** Where the window before would go on. */
+  /** Where the previous window would continue. */
   natural: number;
   window: number;
   reach: number;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Samples } from '../../audio/index.js';
 
-/** What a run of the engine is told. */
+/** The input of one run of the engine. */
 export interface FliteRequest {
   voice: 'kal16' | 'awb' | 'rms' | 'slt';
   text: string;
@@ -189,7 +189,7 @@ export async function runFlite({ voice, text, stretch, pitch }: FliteRequest): P
   const module = await (compiled ??= compile());
   const args = ['flite', '-voice', voice, '--setf', `duration_stretch=${stretch}`];
   if (pitch !== null) args.push('--setf', `int_f0_target_mean=${pitch}`);
-  // Of this voice the melody is told in Hz: in proportion, a low voice stays one voice to the sentence's end.
+  // This voice takes its intonation in Hz. It is set in proportion to the pitch, so that a low voice does not change within a sentence.
   if (pitch !== null && voice === 'kal16')
     args.push('--setf', `int_f0_target_stddev=${(pitch * MELODY).toFixed(2)}`);
   args.push('-f', INPUT, '-o', OUTPUT);

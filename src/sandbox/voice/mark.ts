@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** What the sandbox voice writes into its audio, so that a transcription can give the very words back. */
+/** The text that the sandbox voice stores in its audio, so that a transcription can return exactly its words. */
 export interface SpeechMark {
   text: string;
 }
@@ -22,7 +22,7 @@ export function writeMark({ text }: SpeechMark, partLength = 20_000): string[] {
   );
 }
 
-/** Finds a mark anywhere in a file, whatever the container. Null where there is none that is whole. */
+/** Finds a mark anywhere in a file, whatever the container. Null if there is no complete one. */
 export function readMark(bytes: Uint8Array): SpeechMark | null {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer.indexOf(HEAD) < 0) return null;
@@ -38,12 +38,12 @@ export function readMark(bytes: Uint8Array): SpeechMark | null {
     const text = inflateRawSync(Buffer.from(payload, 'base64url'), { maxOutputLength: MAX_TEXT_BYTES });
     return { text: text.toString('utf8') };
   } catch {
-    // Somebody else's bytes that look like a mark: no mark.
+    // Other bytes that look like a mark.
     return null;
   }
 }
 
-/** Only what begins as a mark is looked at as text. */
+/** Decodes as text only the regions that begin like a mark. */
 function markedRegions(buffer: Buffer): string {
   let text = '';
   for (let at = buffer.indexOf(HEAD); at >= 0; at = buffer.indexOf(HEAD, at + HEAD.length)) {

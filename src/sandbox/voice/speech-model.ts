@@ -2,6 +2,7 @@ import type { AudioFormat } from '../../audio/index.js';
 import type { TtsModel } from '../../providers/tts.types.js';
 import { abortedError } from '../../providers/index.js';
 import { findDirective } from '../directive/directive.js';
+import { pause } from '../directive/pause.js';
 import { followDirective } from '../directive/follow-directive.js';
 import type { Sound } from '../sound/sound.types.js';
 import { unspeakable } from './speakable.js';
@@ -33,8 +34,9 @@ export function createSandboxSpeech(sound: Sound): (modelId: string) => TtsModel
       reference,
       abortSignal,
       onProgress,
+      onSound,
     }) {
-      const { rest, report } = await followDirective(text, { signal: abortSignal, onProgress });
+      const { rest, report, chunkMs } = await followDirective(text, { signal: abortSignal, onProgress });
       const seed = providerOptions?.['penstock']?.['seed'];
       const task = {
         text: rest,
@@ -50,6 +52,7 @@ export function createSandboxSpeech(sound: Sound): (modelId: string) => TtsModel
           signal: abortSignal,
           onProgress: report,
         });
+        if (onSound) await streamSound(bytes, { onSound, chunkMs, signal: abortSignal ?? NEVER });
         const fingerprint = Buffer.from(made.fingerprint).toString('base64');
         const providerMetadata = { penstock: { durationSeconds, fingerprint, said: rest } };
         return { audio: bytes, warnings: [], providerMetadata, response: { timestamp: new Date(), modelId } };
@@ -58,6 +61,21 @@ export function createSandboxSpeech(sound: Sound): (modelId: string) => TtsModel
       }
     },
   });
+}
+
+const NEVER = new AbortController().signal;
+/** Of a part of a sound that is shown before it is whole. */
+const PART_BYTES = 16 * 1024;
+
+/** Shows a sound in parts, at the pace of the directive. */
+async function streamSound(
+  bytes: Uint8Array,
+  { onSound, chunkMs, signal }: { onSound(part: Uint8Array): void; chunkMs: number; signal: AbortSignal },
+): Promise<void> {
+  for (let at = 0; at < bytes.length; at += PART_BYTES) {
+    if (at > 0) await pause(chunkMs, signal);
+    onSound(bytes.subarray(at, at + PART_BYTES));
+  }
 }
 
 /** The premium model takes ten times as long for a more natural voice. */

@@ -3,14 +3,14 @@ import { decodeMono, probe } from '../../audio/child-index.js';
 import { median, pitchOf } from '../sound/pitch.js';
 import type { VoiceProfile } from './voices.js';
 
-/** So much of a sample is listened to. */
+/** Seconds of a sample that are analysed. */
 const MAX_SECONDS = 30;
 const FRAME_SECONDS = 0.04;
-/** Where nothing voiced is heard (a whisper). */
+/** The pitch in Hz if nothing is voiced (a whisper). */
 const USUAL_PITCH = 140;
 
 /**
- * What is heard of a speaker in a sample: mean pitch, and the pace where its words are known.
+ * Measures a speaker in a sample: mean pitch, and the pace where its words are known.
  * @throws UnreadableAudioError
  */
 export async function voiceProfileOf(bytes: Uint8Array, transcript: string | null): Promise<VoiceProfile> {

@@ -44,11 +44,11 @@ export function presetShape(voice: PresetVoice, engine: VoiceEngine): VoiceShape
   return SHAPES[engine][voice];
 }
 
-/** A custom voice: what was heard of its speaker. */
+/** A custom voice: the measurements of its speaker. */
 export interface VoiceProfile {
   /** Mean pitch in Hz. */
   pitch: number;
-  /** Characters of the given transcript in a second of speech; null where none was given. */
+  /** Characters of the given transcript in a second of speech; null if none was given. */
   charactersPerSecond: number | null;
 }
 

@@ -87,7 +87,7 @@ function faultOfAnswer(error: unknown): ApiError {
 }
 
 /** Never the error itself: its cause may hold tokens. */
-function told(error: unknown): Record<string, string> {
+function loggableError(error: unknown): Record<string, string> {
   const { message, cause, error: word, error_description: description } = error as Record<string, unknown>;
   const reason = cause instanceof Error ? `${String(message)}: ${cause.message}` : message;
   const status = strangeStatus(error);
@@ -103,7 +103,7 @@ function told(error: unknown): Record<string, string> {
 export function faultsOf(logger: Logger): Faults {
   const tell = (error: unknown, fault: ApiError): ApiError => {
     const level = fault.code === 'unavailable' ? 'warn' : 'info';
-    logger[level](told(error), `signing in at the identity provider failed: ${fault.message}`);
+    logger[level](loggableError(error), `signing in at the identity provider failed: ${fault.message}`);
     return fault;
   };
   return {

@@ -42,7 +42,7 @@ export function createProvider({ issuer, clientId, clientSecret }: NonNullable<C
   const execute = [enableNonRepudiationChecks];
   // The configuration takes such an issuer on a loopback address only.
   if (issuer.startsWith('http:')) execute.push(allowInsecureRequests);
-  let asked: Promise<Configuration> | null = null;
+  let requested: Promise<Configuration> | null = null;
   const ask = (): Promise<Configuration> =>
     discovery(new URL(issuer), clientId, undefined, authenticationBy(clientSecret), {
       execute,
@@ -51,11 +51,11 @@ export function createProvider({ issuer, clientId, clientSecret }: NonNullable<C
     });
   return {
     discover() {
-      asked ??= ask().catch((error: unknown) => {
-        asked = null;
+      requested ??= ask().catch((error: unknown) => {
+        requested = null;
         throw error;
       });
-      return asked;
+      return requested;
     },
     close: () => outbound.close(),
   };

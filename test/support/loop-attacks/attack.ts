@@ -2,20 +2,20 @@ import type { FakeUpstream } from '../fake-upstream.js';
 import type { Hostile } from '../hostile-texts.js';
 import type { SpawnedServer } from '../spawned.js';
 
-/** Who attacks: a key with everything allowed, and an agent of its organisation. */
+/** The attacker: a key with all rights, and an agent of its organisation. */
 export interface Attacker {
   server: SpawnedServer;
   key: string;
   agentId: string;
-  /** Another, whose model is `acme/chat`. */
+  /** Another agent, with the model `acme/chat`. */
   acmeAgentId: string;
-  /** Another, with the tool of the server of tools that the attacker brings. */
+  /** Another agent, with a tool of the attacker's MCP server. */
   toolAgentId: string;
-  /** What the models of `acme` run on. */
+  /** The upstream of the models of `acme`. */
   upstream: FakeUpstream;
 }
 
-/** A field of an endpoint with a hostile form in it. `send` gives the answer's status. */
+/** A field of an endpoint with a hostile value. `send` returns the answer's status. */
 export interface Attack {
   field: string;
   form: string;
@@ -24,7 +24,7 @@ export interface Attack {
 
 export interface Told {
   status: number;
-  /** What it was refused for. */
+  /** The reason of its refusal. */
   error?: string | undefined;
 }
 
@@ -51,8 +51,8 @@ export const each = (
 
 let turn = 0;
 /**
- * Fields share the code that reads them: the first, and the tokenizer's, meet all forms, the others one in six each, in turns, so that every
- * form comes to several.
+ * Fields share the code that reads them. The first field, and those of the tokenizer, get all values; each other field gets one in six, in
+ * turns, so that several fields get each value.
  */
 export const some = <Value>(forms: Hostile<Value>[]): Hostile<Value>[] => {
   const offset = turn++ % 6;

@@ -3,7 +3,7 @@ import { MB, rest, type Attack, type Attacker, type Told } from './attack.js';
 
 const CHAT_TAIL = ',"messages":[{"role":"user","content":"Hi"}],"max_tokens":5}';
 
-/** JSON whose form takes long to read, as bodies that a route takes; what is said of it is in a field that nobody knows. */
+/** JSON that takes long to parse, in bodies that a route accepts; the JSON is in an unknown field. */
 const JSON_FORMS: readonly (readonly [string, () => string])[] = [
   ['a string of 17 million é', () => `"${'é'.repeat(17_000_000)}"`],
   ['5 million escapes', () => `"${String.raw`\u00e9`.repeat(5_000_000)}"`],
@@ -60,7 +60,7 @@ const jsonAttacks = (): Attack[] =>
 
 const chatText = (text: string) => rest('POST', '/chat/completions', text);
 
-/** A body of a type of its own to a path that takes files. */
+/** A body with its own content type, to a path that accepts files. */
 const formOf =
   (path: string, contentType: string, body: () => string | Buffer) =>
   async ({ server, key }: Attacker): Promise<Told> => {
@@ -116,7 +116,7 @@ const formAttacks = (): Attack[] => [
   },
 ];
 
-/** A request head as it stands, over a connection of its own. */
+/** An unchanged request header, over a separate connection. */
 const head =
   (lines: () => string) =>
   ({ server, key }: Attacker): Promise<Told> =>
@@ -185,5 +185,5 @@ const headAttacks = (): Attack[] => [
   },
 ];
 
-/** Bodies, forms and heads of requests: their form, not what is said in them. */
+/** Bodies, forms and headers of requests that are hostile by their form, not by their values. */
 export const bodyAttacks = (): Attack[] => [...jsonAttacks(), ...formAttacks(), ...headAttacks()];

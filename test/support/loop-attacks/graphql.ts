@@ -160,7 +160,7 @@ const EMBED =
   'mutation ($input: CreateEmbeddingsInput!) { createEmbeddings(input: $input) { data { index embedding } model } }';
 const texts = (count: number): string[] => Array.from({ length: count }, (_, at) => `text ${at}`);
 
-/** Long answers, and keys under which they are kept. */
+/** Long answers, and Idempotency-Keys under which they are stored. */
 const embeddings = (): Attack[] =>
   [
     { input: texts(2048), dimensions: 1536 },
@@ -185,7 +185,7 @@ let keys = 0;
 const CHAT = 'mutation ($input: ChatCompletionInput!) { createChatCompletion(input: $input) { id } }';
 const MANY = 90_000;
 
-/** Variables that are many, and declared. */
+/** Many variables that are declared. */
 const largeVariables = (): Attack[] =>
   (
     [
@@ -243,11 +243,13 @@ const largeVariables = (): Attack[] =>
       ],
       [
         '900,000 ids',
+        // not in the schema: no field accepts that many ids
         'query ($ids: [ID!]) { penstockVersion { api } }',
         () => ({ ids: Array.from({ length: 900_000 }, (_, at) => at) }),
       ],
       [
         '900,000 faults',
+        // not in the schema: no field accepts them
         'query ($n: [Int!]) { penstockVersion { api } }',
         () => ({ n: Array.from({ length: 900_000 }, () => 'a') }),
       ],

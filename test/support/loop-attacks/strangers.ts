@@ -3,7 +3,7 @@ import type { McpMessage, McpScript } from '../mcp.js';
 import { completion } from '../fake-upstream.js';
 import { MB, rest, type Attack, type Attacker, type Body, type Told } from './attack.js';
 
-/** The tool that the attacker's agent has, and one that cuts the connection: the list is read again with the next call. */
+/** The tool of the attacker's agent, and a tool that cuts the connection, so that the list is read again with the next call. */
 const GO = { name: 'go', description: 'Goes', inputSchema: { type: 'object' } };
 
 const list = <Item>(count: number, item: (at: number) => Item): Item[] =>
@@ -21,7 +21,7 @@ const wide = (count: number): object => ({
   properties: Object.fromEntries(list(count, (at) => [`p${at}`, { type: 'string', pattern: '(a+)+$' }])),
 });
 
-/** Lists of tools as nobody has them. */
+/** Absurd lists of tools. */
 const LISTS: readonly (readonly [string, () => object[]])[] = [
   ['10,000 tools', () => list(10_000, (at) => tool(at, { type: 'object' }))],
   ['500 tools of 200 properties', () => list(500, (at) => tool(at, wide(200)))],
@@ -45,7 +45,7 @@ const LISTS: readonly (readonly [string, () => object[]])[] = [
   ],
 ];
 
-/** Results of a call as nobody has them. */
+/** Absurd results of a call. */
 const RESULTS: readonly (readonly [string, () => object])[] = [
   ['a text of 9 MB', () => ({ content: [{ type: 'text', text: 'a '.repeat(4.5 * MB) }] })],
   ['100,000 texts', () => ({ content: list(100_000, () => ({ type: 'text', text: 'a' })) })],
@@ -59,14 +59,14 @@ const RESULTS: readonly (readonly [string, () => object])[] = [
   ],
 ];
 
-/** What the hostile server says now. */
+/** The current answers of the hostile server. */
 const says: { tools: object[]; result: () => object; cut: boolean } = {
   tools: [],
   result: () => ({ content: [] }),
   cut: false,
 };
 
-/** A server of tools that the attacker brings. */
+/** The attacker's MCP server. */
 export const hostileTools: McpScript = {
   get tools() {
     return [GO, ...says.tools];
@@ -117,7 +117,7 @@ const claude = (content: object[]): Body => ({
   usage: { input_tokens: 3, output_tokens: 1 },
 });
 
-/** Whole answers of a maker's own form. */
+/** Whole answers in a maker's own form. */
 const NATIVE: readonly (readonly [string, () => Body])[] = [
   ['a text of 10 MB', () => claude([{ type: 'text', text: 'a '.repeat(5 * MB) }])],
   ['20,000 blocks', () => claude(list(20_000, () => ({ type: 'text', text: 'a' })))],
@@ -146,10 +146,10 @@ const nativeAnswers = (): Attack[] =>
     },
   }));
 
-/** Servers of tools, and makers with a form of their own. */
+/** MCP servers, and makers with their own form. */
 export const strangerAttacks = (): Attack[] => [...toolLists(), ...nativeAnswers()];
 
-/** The maker's models, as PROVIDERS_FILE has them. */
+/** The maker's models, in the form of PROVIDERS_FILE. */
 export const claudeOf = (baseUrl: string): object => ({
   id: 'claude',
   kind: 'anthropic',

@@ -9,11 +9,11 @@ const ask = (model: string, more: Body = {}): Body => ({
   ...more,
 });
 
-/** A call that an upstream answers like this. That it fails is no fault. */
+/** A call with this answer of the upstream. The call may fail. */
 const answered =
   (reply: () => Reply, send: Attack['send']) =>
   async (attacker: Attacker): Promise<Told> => {
-    // Not one: what is refused is asked again, and others' answers would be out of step.
+    // No queue of replies: a refused call is repeated, and would take another call's reply.
     attacker.upstream.always(reply());
     const { status, error } = await send(attacker);
     attacker.upstream.requests.length = 0;
@@ -165,7 +165,7 @@ const picture = (length: number) => spacedBase64(length)[2]!.value;
 const url = (data: string) => ({ type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } });
 const plain = (length: number) => `iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ${'A'.repeat(length)}`;
 
-/** What is long and goes on to an upstream. */
+/** Long values that are sent to an upstream. */
 const requests = (): Attack[] =>
   (
     [
@@ -305,10 +305,10 @@ const otherAnswers = (): Attack[] => [
   },
 ];
 
-/** Calls that go on to an upstream, and what it says to them. */
+/** Calls that are sent to an upstream, and its answers. */
 export const upstreamAttacks = (): Attack[] => [...requests(), ...chatAnswers(), ...otherAnswers()];
 
-/** The upstream's models, as PROVIDERS_FILE has them. */
+/** The upstream's models, in the form of PROVIDERS_FILE. */
 export const acme = (baseUrl: string): object => ({
   id: 'acme',
   kind: 'openai-compatible',

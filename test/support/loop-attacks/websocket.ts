@@ -3,7 +3,7 @@ import { longTexts } from '../hostile-texts.js';
 import { openRawWebSocket } from '../raw-ws.js';
 import { each, some, type Attack, type Attacker, type Body, type Told } from './attack.js';
 
-/** An operation in a message of a WebSocket, sent so often at once. */
+/** An operation in a WebSocket message that is sent many times at once. */
 const message =
   (payload: Body, times = 20) =>
   async ({ server, key }: Attacker): Promise<Told> => {
@@ -51,7 +51,7 @@ export function webSocketAttacks(): Attack[] {
   ];
 }
 
-/** One operation, whose whole answer is waited for. */
+/** One operation; waits for its whole answer. */
 const untilComplete =
   (payload: Body) =>
   async ({ server, key }: Attacker): Promise<Told> => {
@@ -67,9 +67,9 @@ const untilComplete =
     };
   };
 
-/** The bit of a last frame, and of a mask. */
+/** The bits of a final frame and of a mask. */
 const BIT = 0x80;
-/** A frame as clients send it, masked with nothing. */
+/** A client's frame, with a mask of zeros. */
 function frame(text: string, opcode = 1, fin = true): Buffer {
   const body = Buffer.from(text);
   const first = (fin ? BIT : 0) | opcode;
@@ -80,7 +80,7 @@ function frame(text: string, opcode = 1, fin = true): Buffer {
   return Buffer.concat([Buffer.from([...head, 0, 0, 0, 0]), body]);
 }
 
-/** Says these bytes on a connection that has shown its key, or instead of that. */
+/** Sends these bytes on an authenticated connection, or instead of the authentication. */
 const says =
   (bytes: () => Buffer, isOpen = true) =>
   async ({ server, key }: Attacker): Promise<Told> => {

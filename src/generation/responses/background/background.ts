@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Principal } from '../../../access/access.types.js';
 import { ApiError, invalid } from '../../../contract/errors.js';
 import type { Database } from '../../../database/database.types.js';
-import { orKeyLost, takeBound } from '../../../idempotency/index.js';
+import { toKeyLostError, takeBoundId } from '../../../idempotency/index.js';
 import { createLeaseWorker, isDatabaseAway } from '../../../jobs/index.js';
 import type { LeaseTimes, LeaseWorker } from '../../../jobs/index.js';
 import type { CallContext } from '../../../metering/call-context.js';
@@ -26,28 +26,30 @@ import { cancelBackground, createBackground, createResponseWriter, responseMoves
 import type { ResponseKind, WorkRow } from './moves.queries.js';
 
 const MAX_KEY = 255;
-/** How long a cancellation waits for the worker to end what it has in hand. */
+/** How long a cancellation waits until the worker has ended the response. */
 const CANCEL_MS = 10_000;
 const LOOK_MS = 50;
 
 export interface BackgroundOptions extends ResponseParts {
   database: Database;
-  /** A call at work, after its checks and its reservation. @throws ApiError in the order of decisions 1 */
+  /** Checks a call and reserves its price. @throws ApiError in the order of decisions 1 */
   admitted(call: CallContext, body: Fields): Promise<ResponseWork>;
-  /** The same of a call that was admitted before. */
+  /** The same for a call that was admitted before; reserves nothing. */
   resumed(call: CallContext, body: Fields, row: WorkRow): Promise<ResponseWork>;
 }
 
-/** Responses that are worked on without their callers (beyond 12.2). */
+/** Responses in the background: they are generated without waiting callers (beyond 12.2). */
 export interface BackgroundResponses {
   /**
-   * @param key the caller's own name for it: who uses it again gets the response that the first call made
+   * @param key the caller's idempotency key: a later call with the same key gets the response of the first call
    * @returns the response's id. @throws ApiError in the order of decisions 1, idempotency_mismatch
    */
   start(call: CallContext, body: Fields, key?: string | null): Promise<string>;
-  /** The same of a chat (beyond 12.3). */
+  /** The same for a chat (beyond 12.3). */
   startChat(call: CallContext, body: Fields, key: string): Promise<string>;
-  /** Ends one that is open; resolves once it has ended. @returns false where it is unknown */
+  /** The id of the response or chat that was started with a key; null if there is none. */
+  startedUnder(orgId: string, key: string): Promise<string | null>;
+  /** Cancels an open response, and resolves when it has ended. @returns false if it is unknown */
   cancel(orgId: string, id: string): Promise<boolean>;
   worker(options: { refresh(principal: Principal): Promise<Principal> } & LeaseTimes): LeaseWorker;
 }
@@ -58,6 +60,7 @@ export function createBackgroundResponses(options: BackgroundOptions): Backgroun
       start(options, call, { kind: 'response', body, key, begin: () => beginResponse(options, call, body) }),
     startChat: (call, body, key) =>
       start(options, call, { kind: 'chat', body, key, begin: () => beginChat(options, call, body) }),
+    startedUnder: async (orgId, key) => (await keyedRow(options, orgId, key))?.id ?? null,
     cancel: (orgId, id) => cancel(options, orgId, id),
     worker: (times) => createWorker(options, times),
   };
@@ -71,7 +74,7 @@ interface Start {
   begin(): Promise<Begun>;
 }
 
-/** A call that is admitted, and what is stored of it. */
+/** An admitted call, and the data that is stored for it. */
 interface Begun {
   id: string;
   chat: AdmittedChat;
@@ -116,7 +119,7 @@ async function beginChat(
 
 async function start(options: BackgroundOptions, call: CallContext, start: Start): Promise<string> {
   const { kind, body, key } = start;
-  const bound = takeBound(call, 'resp');
+  const bound = takeBoundId(call, 'resp');
   if (bound !== null) return bound;
   const named = key === null ? null : nameOf(key, [kind, body]);
   const earlier = named && (await startedBefore(options, call, named));
@@ -145,13 +148,18 @@ function nameOf(key: string, asked: unknown): Named {
   return { key, fingerprint: createHash('sha256').update(JSON.stringify(asked)).digest('hex') };
 }
 
-/** @throws ApiError idempotency_mismatch where the key stands for another call */
+async function keyedRow({ database }: Pick<BackgroundOptions, 'database'>, orgId: string, key: string) {
+  const [row] = await database.tenantQuery<{ id: string; fingerprint: string }>(orgId, KEYED, [orgId, key]);
+  return row;
+}
+
+/** @throws ApiError idempotency_mismatch if the key was used for another call */
 async function startedBefore(
-  { database }: BackgroundOptions,
+  options: BackgroundOptions,
   { principal: { orgId } }: CallContext,
   { key, fingerprint }: Named,
 ): Promise<string | null> {
-  const [row] = await database.tenantQuery<{ id: string; fingerprint: string }>(orgId, KEYED, [orgId, key]);
+  const row = await keyedRow(options, orgId, key);
   if (row === undefined) return null;
   if (row.fingerprint !== fingerprint)
     throw new ApiError('idempotency_mismatch', 'The idempotency key was used for another request', {
@@ -166,9 +174,16 @@ async function create(
   { kind, body, named }: { kind: ResponseKind; body: Fields; named: Named | null },
 ): Promise<string> {
   const { call, operationId, promptTokens, maxTokens, model } = chat;
-  const { orgId, keyId, userId } = call.principal;
+  const { orgId, keyId, userId, token, stamps } = call.principal;
   const { dialect, tagsHeader, sentFor } = call;
-  const request = { body: { ...body, model: model.id }, dialect, tagsHeader, sentFor };
+  const own = { cappedBy: token?.id, stamps };
+  const request: BackgroundRequest = {
+    body: { ...body, model: model.id },
+    ...own,
+    dialect,
+    tagsHeader,
+    sentFor,
+  };
   const row = {
     id,
     orgId,
@@ -199,7 +214,7 @@ async function create(
     const isStored = async () => (await database.tenantQuery(orgId, IS_STORED, [id])).length > 0;
     const undone = engine.options.metering.releaseUnless(operationId, isStored);
     if (!isDatabaseAway(error)) await undone;
-    throw orKeyLost(error);
+    throw toKeyLostError(error);
   }
 }
 
@@ -230,7 +245,10 @@ function createWorker(
     engine,
     writer,
     logger,
-    callerOf: (keyId: string) => refresh({ keyId } as Principal),
+    async callerOf({ key_id: keyId, request }: Pick<WorkRow, 'key_id' | 'request'>) {
+      const { cappedBy, stamps } = JSON.parse(request) as BackgroundRequest;
+      return { ...(await refresh({ keyId, cappedBy } as Principal)), stamps };
+    },
     resume: (call: CallContext, row: WorkRow) =>
       options.resumed(call, (JSON.parse(row.request) as BackgroundRequest).body, row),
     events: async ({ org_id: orgId, id }: WorkRow) =>

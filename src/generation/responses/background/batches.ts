@@ -1,13 +1,13 @@
 import type { Hold } from '../../../jobs/index.js';
 import type { ResponseWriter } from './moves.queries.js';
 
-/** A batch closes after this long, or once it is this large (beyond 12.2). */
+/** A batch closes after this time, or when it has this size (beyond 12.2). */
 const CLOSE_MS = 50;
 const CLOSE_CHARACTERS = 4096;
-/** Who writes events faster than they are stored waits. */
+/** If more characters than this wait, their writer waits until they are stored, so that memory is bounded. */
 const MOST_WAITING = 64 * 1024;
 
-/** The response is not this worker's any more: nothing more is written. */
+/** This worker no longer holds the response, so it writes nothing more. */
 export class ResponseLost extends Error {
   constructor() {
     super('The response is not in these hands any more');
@@ -15,7 +15,7 @@ export class ResponseLost extends Error {
   }
 }
 
-/** The events of one response on their way to whoever reads along: each is shown once its batch is committed. */
+/** Stores the events of one response in batches. Readers get an event when its batch is committed. */
 export class EventBatches {
   private waiting: string[] = [];
   private size = 0;
@@ -25,14 +25,14 @@ export class EventBatches {
 
   /**
    * @param sequence number of the last event that is stored
-   * @param onCancelling called when a batch finds that its caller wants the response to end
+   * @param onCancelling called when a write of a batch returns that the caller has cancelled the response
    */
   constructor(
     private readonly options: { hold: Hold; writer: Pick<ResponseWriter, 'append'>; onCancelling(): void },
     private sequence: number,
   ) {}
 
-  /** @throws ResponseLost, or what the database threw */
+  /** @throws ResponseLost, or an error of the database */
   take(events: readonly string[]): Promise<void> | undefined {
     if (this.failure !== null) throw this.failure;
     for (const event of events) {
@@ -41,20 +41,20 @@ export class EventBatches {
     }
     if (this.size >= CLOSE_CHARACTERS) void this.close();
     else if (this.waiting.length > 0 && this.timer === null) {
-      // Those of all responses close together, so that they share a statement, a commit and the reads that follow.
+      // Batches of all responses close at the same time, so that they share one statement, one commit and the following reads.
       const dueMs = CLOSE_MS - (performance.now() % CLOSE_MS);
       this.timer = setTimeout(() => void this.close(), dueMs);
     }
     return this.size >= MOST_WAITING ? this.flush() : undefined;
   }
 
-  /** Resolves once all of them are stored. @throws ResponseLost, or what the database threw */
+  /** Resolves when all events are stored. @throws ResponseLost, or an error of the database */
   async flush(): Promise<void> {
     await this.close();
     if (this.failure !== null) throw this.failure;
   }
 
-  /** What was not stored yet is left out. */
+  /** Discards the events that are not stored yet. */
   drop(): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
@@ -62,7 +62,7 @@ export class EventBatches {
     this.size = 0;
   }
 
-  /** One batch is written at a time; what comes meanwhile is the next. */
+  /** One batch is written at a time; events that arrive meanwhile are in the next batch. */
   private close(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;

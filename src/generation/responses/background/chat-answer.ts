@@ -8,32 +8,32 @@ import type { HeldChat } from '../../chat/admission.js';
 import type { Fields } from '../../dialects/checks.js';
 import { itemId } from '../request.js';
 import type { Replayed } from './replay.js';
-import { unsettled } from './unsettled.js';
+import { withoutSettlement } from './without-settlement.js';
 
-/** What a chat is charged for at its end. */
+/** The tokens that a chat is charged for at its end. */
 export interface ChatCharge {
   tokens: Tokens;
-  /** Id of the model that answered. */
+  /** The id of the model that answered. */
   model: string;
 }
 
-/** A chat that was admitted before, as its chunks come. */
+/** The streamed answer of a chat that was admitted before. */
 export interface ChatAnswering {
   chunks: AsyncIterable<string>;
-  /** Null until all that is left are its last chunks. */
+  /** Null until only the last chunks are left. */
   charge(): ChatCharge | null;
   leave(): void;
 }
 
-/** What comes behind the first so many. */
+/** Skips the first chunks. @param count of the skipped chunks */
 async function* behind(chunks: AsyncIterable<string>, count: number): AsyncGenerator<string> {
   let seen = 0;
   for await (const chunk of chunks) if (++seen > count) yield chunk;
 }
 
 /**
- * @param begun chunks that were delivered before: the answer goes on behind them
- * @returns null where nothing goes on with them. @throws ApiError
+ * @param begun chunks that were delivered before; the answer continues after them
+ * @returns null if no model can continue them. @throws ApiError
  */
 export async function answerChat(
   given: ChatEngine,
@@ -42,7 +42,7 @@ export async function answerChat(
 ): Promise<ChatAnswering | null> {
   const { metering } = given.options;
   let charge: ChatCharge | null = null;
-  const engine = unsettled(given);
+  const engine = withoutSettlement(given);
   const settlement: ChatEngine['settlement'] = {
     ...engine.settlement,
     async finish({ model: asked }, tokens, { model }) {
@@ -71,7 +71,7 @@ export async function answerChat(
   }
 }
 
-/** A chat put together from its chunks, as the items of a response. */
+/** Rebuilds a chat's answer from its chunks, as items of a response. */
 export function replayedChat(chunks: readonly string[], ending: 'completed' | 'incomplete'): Replayed {
   const merged = new MergedMessage();
   const texts: string[] = [];
@@ -102,7 +102,7 @@ export function replayedChat(chunks: readonly string[], ending: 'completed' | 'i
   return { output, texts };
 }
 
-/** What of a delta was delivered. */
+/** The texts of a delta: content, reasoning and arguments of calls. */
 function textsOf(delta: Fields): string[] {
   const calls = Array.isArray(delta['tool_calls']) ? (delta['tool_calls'] as unknown[]) : [];
   const said = calls

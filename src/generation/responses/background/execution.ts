@@ -15,52 +15,64 @@ import type { HeldChat } from '../../chat/admission.js';
 import type { ChatEngine } from '../../chat/engine.js';
 import { answerOfFault } from '../../chat/settlement.js';
 import { countDelivered } from '../../chat/tokens.js';
-import { brokenClasses, inChatWords, tokenRate, wholeTokens } from '../../chat/usage.js';
+import { interruptedClasses, toChatUsage, tokenRate, answerTokens } from '../../chat/usage.js';
 import type { Tokens } from '../../chat/usage.js';
 import type { Fields } from '../../dialects/checks.js';
-import { goesOn } from '../../dialects/rounds.js';
+import { needsAnotherRound } from '../../dialects/rounds.js';
 import type { Round } from '../../dialects/rounds.js';
 import type { StreamedRound } from '../../dialects/turn.js';
 import { EventLog } from '../events.js';
 import { endedResponse, TokenDetails } from '../object.js';
 import type { ResponseObject } from '../object.js';
 import type { ResponseEnd } from '../rounds.js';
+import { idsOf } from '../store.js';
 import { ResponseForm } from '../stream.js';
 import type { ResponseWork } from '../work.js';
 import { EventBatches, ResponseLost } from './batches.js';
 import type { EndedResponse, ResponseWriter, WorkRow } from './moves.queries.js';
 import { answerChat, replayedChat } from './chat-answer.js';
 import type { ChatCharge } from './chat-answer.js';
-import { openMessage, replayed } from './replay.js';
+import { isSameEvent, openMessage, replayed } from './replay.js';
 import type { Replayed } from './replay.js';
+import { UpstreamAnswer } from './upstream-answer.js';
 
-/** What a worker is told of a response's call. */
+/** The part of a response's call that is stored for its worker. */
 export interface BackgroundRequest extends Pick<CallContext, 'dialect' | 'tagsHeader' | 'sentFor'> {
   body: Fields;
+  /** The client token that started the response, whose cap counts its later calls. */
+  cappedBy?: string | undefined;
+  /** What the key or the token stamped on the response, and stamps on its later calls. */
+  stamps?: Principal['stamps'];
 }
 
 export interface ExecutionParts {
   engine: ChatEngine;
   writer: ResponseWriter;
   logger: Logger;
-  /** Whose key a response goes by, as it is now. @throws ApiError unauthorized */
-  callerOf(keyId: string): Promise<Principal>;
-  /** The admitted call again. @throws ApiError where it cannot be done any more */
+  /** The current principal of a response's key, with the cap and the stamps that the response began with. @throws ApiError unauthorized */
+  callerOf(row: Pick<WorkRow, 'key_id' | 'request'>): Promise<Principal>;
+  /** Prepares the admitted call again. @throws ApiError if that is no longer possible */
   resume(call: CallContext, row: WorkRow): Promise<ResponseWork>;
-  /** All events that are stored. */
+  /** All stored events. */
   events(row: WorkRow): Promise<string[]>;
 }
 
-/** Events that are stored when a response is made: `response.created` and `response.queued`. */
+/** The number of events that are stored when a response is created: `response.created` and `response.queued`. */
 export const PREAMBLE = 2;
 const TIME_LIMIT_MS = 1_800_000;
 
-/** Why an answer ends that its upstream did not end. */
+/** The reason why an answer ends before its upstream has ended it. */
 type Stop = 'cancelled' | 'left' | 'late';
 
 class Stopped extends Error {}
 
-/** One response in this worker's hands, from its claim to its end or its hand-over. */
+/** An answer that has begun. */
+interface Opened {
+  form: ResponseForm;
+  round: Round<ResponseEnd>;
+}
+
+/** One response that this worker has claimed, until it ends or returns to the queue. */
 export class ResponseExecution implements LeasedWork {
   readonly hold: Hold;
   readonly ended: Promise<'done' | 'left'>;
@@ -68,12 +80,13 @@ export class ResponseExecution implements LeasedWork {
   private readonly abort = new AbortController();
   private readonly log: EventLog;
   private readonly batches: EventBatches;
+  private readonly upstreamAnswer: UpstreamAnswer;
   private why: Stop | null = null;
   private work: ResponseWork | null = null;
   private round: Round<ResponseEnd> | null = null;
   /** Texts of this round, as JSON. */
   private readonly delivered: string[] = [];
-  /** What the record will say, and whether the round under way is a part of it. */
+  /** The content of the usage record, and whether it already contains the current round. */
   private tally: OperationTally;
   private isTallied = false;
 
@@ -88,12 +101,13 @@ export class ResponseExecution implements LeasedWork {
     const { writer } = parts;
     const onCancelling = () => this.cancel();
     this.batches = new EventBatches({ hold: this.hold, writer, onCancelling }, row.sequence);
+    this.upstreamAnswer = new UpstreamAnswer({ hold: this.hold, writer, engine: parts.engine }, row);
     this.ended = runForOrg(row.org_id, () => this.whole(), permit);
   }
 
-  /** It is waited for, as chats are. */
+  /** Does nothing: a stopping worker waits for responses, as it does for chats. */
   drain(): void {
-    // Nothing to do before the time is over.
+    // The response continues until `stop`.
   }
 
   cancel(): void {
@@ -125,14 +139,18 @@ export class ResponseExecution implements LeasedWork {
     }
   }
 
-  /** One that another worker began to answer is not begun again: its reader has a part of a text, with which a model goes on, or nobody (beyond 12.5). */
+  /**
+   * If another worker has delivered a part of the answer, the answer does not start again, because readers have that part: a model continues it,
+   * or the response fails (beyond 12.5).
+   */
   private async begin(): Promise<void> {
     const { row } = this;
     if (row.cancelling) return await this.endBroken({ status: 'cancelled', message: null });
+    if (row.request === '') return await this.endBroken({ status: 'failed', message: 'Interrupted' });
     const isChat = row.kind === 'chat';
     const told = row.sequence > (isChat ? 0 : PREAMBLE) ? await this.parts.events(row) : [];
     const begun = this.replay(told).output.length > 0 ? told : [];
-    const isAnswered = await (isChat ? this.answerChat(begun) : this.answer(begun));
+    const isAnswered = await (isChat ? this.answerChat(begun) : this.answer(told, begun));
     if (!isAnswered) await this.endBroken({ status: 'failed', message: 'Interrupted' });
   }
 
@@ -140,16 +158,16 @@ export class ResponseExecution implements LeasedWork {
     return this.row.kind === 'chat' ? replayedChat(events, 'incomplete') : replayed(events);
   }
 
-  /** @param begun chunks that another worker delivered. @returns false where nothing goes on with them */
+  /** @param begun chunks that another worker delivered. @returns false if no model can continue them */
   private async answerChat(begun: readonly string[]): Promise<boolean> {
     const { row, batches, parts } = this;
-    const call = callOf(row, await parts.callerOf(row.key_id), this.abort.signal);
+    const call = callOf(row, await parts.callerOf(row), this.abort.signal);
     const { body } = JSON.parse(row.request) as BackgroundRequest;
     const held = heldOf(row, call);
     this.tally = held.tally;
     const answer = await answerChat(parts.engine, call, { held, body, begun });
     if (answer === null) return false;
-    // Its stream tells the tally all that it costs.
+    // The stream of the chat adds all its costs to the tally.
     this.isTallied = true;
     const last: string[] = [];
     try {
@@ -168,7 +186,7 @@ export class ResponseExecution implements LeasedWork {
     return true;
   }
 
-  /** The last chunks, and after them the response's own end, which a chat's reader is not shown. */
+  /** Stores the last chunks, and after them the response's end event, which readers of a chat do not get. */
   private async finishChat(last: string[], { tokens, model }: ChatCharge): Promise<void> {
     const { row, parts } = this;
     const { metering, models } = parts.engine.options;
@@ -194,28 +212,24 @@ export class ResponseExecution implements LeasedWork {
     });
   }
 
-  /** @param begun events that another worker wrote. @returns false where nothing goes on with them */
-  private async answer(begun: readonly string[]): Promise<boolean> {
-    const { row, log, batches } = this;
+  /**
+   * @param told stored events of an earlier worker
+   * @param begun the same events if they contain a part of the answer; else empty
+   * @returns false if no upstream and no model can continue them
+   */
+  private async answer(told: readonly string[], begun: readonly string[]): Promise<boolean> {
+    const { row, log, batches, delivered } = this;
     const message = begun.length === 0 ? undefined : openMessage(begun);
-    if (message === null) return false;
-    const call = callOf(row, await this.parts.callerOf(row.key_id), this.abort.signal);
+    if (message === null && row.upstream_id === null) return false;
+    const call = callOf(row, await this.parts.callerOf(row), this.abort.signal);
     const work = await this.parts.resume(call, row);
     this.work = work;
     this.tally = work.turn.chat.tally;
-    const first = await (message === undefined ? work.turn.stream() : work.turn.takeOver(message.text));
-    if (first === null) return false;
-    const form = new ResponseForm(work, first, log);
-    if (row.sequence === PREAMBLE) form.beginWork();
-    const { delivered } = this;
-    const roundOf = (found: StreamedRound) =>
-      form.roundOf(found, (literal) => delivered.push(literal), message?.id);
-    let round = roundOf(first);
-    if (message !== undefined) {
-      // The text that was delivered: its events are written.
-      await round.step();
-      log.rewind(row.sequence);
-    }
+    work.upstreamAnswer = this.upstreamAnswer;
+    const opened = (await this.askAgain(work, told)) ?? (await this.open(work, message));
+    if (opened === null) return false;
+    const { form } = opened;
+    let { round } = opened;
     for (;;) {
       this.round = round;
       this.isTallied = false;
@@ -225,14 +239,87 @@ export class ResponseExecution implements LeasedWork {
       work.addUsage(end.reported);
       const cost = await costOf(work, end, delivered);
       this.tallyRound(round, tokenClasses(cost, end.reported));
-      if (!goesOn(end, work.rounds)) {
+      if (!needsAnotherRound(end, work.rounds)) {
         await this.finish(form, { end, model: round.model, cost });
         return true;
       }
       await form.nextRound(end, cost);
       delivered.length = 0;
-      round = roundOf(await work.turn.stream());
+      round = this.roundOf(form, await work.turn.stream());
     }
+  }
+
+  private roundOf(form: ResponseForm, found: StreamedRound, ids?: readonly string[]): Round<ResponseEnd> {
+    return form.roundOf(found, (literal) => this.delivered.push(literal), ids);
+  }
+
+  private formOf(work: ResponseWork, first: StreamedRound): ResponseForm {
+    const form = new ResponseForm(work, first, { log: this.log });
+    if (this.row.sequence === PREAMBLE) form.beginWork();
+    return form;
+  }
+
+  /** @param message that another worker began. @returns null if no model can continue it */
+  private async open(
+    work: ResponseWork,
+    message: ReturnType<typeof openMessage> | undefined,
+  ): Promise<Opened | null> {
+    if (message === null) return null;
+    const first = await (message === undefined ? work.turn.stream() : work.turn.takeOver(message.text));
+    if (first === null) return null;
+    const form = this.formOf(work, first);
+    if (message === undefined) return { form, round: this.roundOf(form, first) };
+    const round = this.roundOf(form, first, [message.id]);
+    // The first step is the delivered text, whose events are already stored.
+    await round.step();
+    this.log.rewind(this.row.sequence);
+    return { form, round };
+  }
+
+  /**
+   * Continues with the answer that the upstream generated meanwhile.
+   * @returns null if the upstream has no answer that continues the stored events
+   */
+  private async askAgain(work: ResponseWork, told: readonly string[]): Promise<Opened | null> {
+    const { row, log, delivered } = this;
+    const asked = this.upstreamAnswer.again(work.turn.caller);
+    const first = asked && (await work.turn.resume(asked));
+    if (first === null) return null;
+    const form = this.formOf(work, first);
+    const ids = replayed(told).output.map(({ id }) => String(id));
+    const round = this.roundOf(form, first, ids);
+    this.round = round;
+    let isSame = false;
+    try {
+      isSame = await this.passOver(round, told.slice(PREAMBLE + 1));
+    } finally {
+      if (!isSame) {
+        // This answer is not used, so everything that was read from it is removed.
+        round.cancel();
+        this.round = null;
+        delivered.length = 0;
+        work.items.length = 0;
+        log.rewind(row.sequence);
+      }
+    }
+    if (this.why !== null) throw new Stopped();
+    if (isSame) return { form, round };
+    void this.upstreamAnswer.leave();
+    return null;
+  }
+
+  /** Reads the part of a round that is already stored. @returns false if the round's events differ from the stored events */
+  private async passOver(round: Round<ResponseEnd>, told: readonly string[]): Promise<boolean> {
+    if (told.length === 0) return true;
+    const { log } = this;
+    log.rewind(PREAMBLE + 1);
+    try {
+      while (this.why === null && log.ready.length < told.length && (await round.step()));
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+    }
+    const again = log.ready.splice(0, told.length);
+    return again.length === told.length && told.every((event, at) => isSameEvent(event, again[at] ?? ''));
   }
 
   private async finish(
@@ -241,7 +328,7 @@ export class ResponseExecution implements LeasedWork {
   ): Promise<void> {
     const { work } = form;
     const tokens = work.turn.spend(cost);
-    form.tellEnd(end, { model, tokens });
+    form.writeFinalEvents(end, { model, tokens });
     await work.turn.releaseHeld();
     const response = form.whole;
     if (response === null) throw new Error('a response without its end');
@@ -285,7 +372,7 @@ export class ResponseExecution implements LeasedWork {
     }
   }
 
-  /** Ends an answer that is not whole: what was delivered is kept and charged. */
+  /** Ends an incomplete answer. The part that was delivered is stored and charged. */
   private async endBroken({
     status,
     message,
@@ -293,7 +380,7 @@ export class ResponseExecution implements LeasedWork {
   }: {
     status: 'failed' | 'cancelled';
     message: string | null;
-    /** Of the error that its record tells. */
+    /** The error code for its usage record. */
     code?: ErrorCode;
   }): Promise<void> {
     const { row } = this;
@@ -313,7 +400,7 @@ export class ResponseExecution implements LeasedWork {
     await this.end({ status, response, events: [JSON.stringify(event)], amounts, event: null, outcome });
   }
 
-  /** Nothing, where nobody was given anything for it. */
+  /** The charge of an incomplete answer. It is free (null) if nothing was delivered, except if the caller cancelled it while it was generated. */
   private async amountsOf(texts: readonly string[]): Promise<number[] | null> {
     const { metering, models, tokenizer } = this.parts.engine.options;
     const model = models.find(this.row.model);
@@ -325,7 +412,7 @@ export class ResponseExecution implements LeasedWork {
     return toVector(metering.tokenAmounts(total, tokenRate(model)));
   }
 
-  /** What was delivered of a round that broke off, also by another worker. */
+  /** Adds the tokens of a round that broke off to the usage record, also if another worker delivered them. */
   private async tallyBroken(texts: readonly string[]): Promise<void> {
     const { round, row, work } = this;
     const { models, tokenizer } = this.parts.engine.options;
@@ -333,7 +420,7 @@ export class ResponseExecution implements LeasedWork {
     const literals = round === null ? texts.map((text) => JSON.stringify(text)) : this.delivered;
     const delivered = await countDelivered(literals, tokenizer);
     const prompt = work?.turn.chat.promptTokens ?? row.prompt_tokens;
-    const tokens = brokenClasses(round?.told().reported, { prompt, delivered });
+    const tokens = interruptedClasses(round?.upstreamReport().reported, { prompt, delivered });
     const model = models.find(row.model);
     if (round !== null) this.tallyRound(round, tokens);
     else if (model !== null) this.tally.answers({ model, tokens });
@@ -341,18 +428,17 @@ export class ResponseExecution implements LeasedWork {
 
   private tallyRound(round: Round<ResponseEnd>, tokens: TokenClasses): void {
     this.isTallied = true;
-    this.tally.answers({ model: round.model, tokens, upstreamId: round.told().id });
+    this.tally.answers({ model: round.model, tokens, upstreamId: round.upstreamReport().id });
   }
 
   private async end({
     response,
     ...end
   }: Omit<EndedResponse, 'hold' | 'response' | 'itemIds'> & { response: ResponseObject }): Promise<void> {
-    const itemIds = response.output.flatMap(({ id }: { id?: unknown }) =>
-      typeof id === 'string' ? [id] : [],
-    );
+    const itemIds = idsOf(response.output);
     const ended = { ...end, hold: this.hold, response: JSON.stringify(response), itemIds };
     if (!(await this.parts.writer.end(ended))) throw new ResponseLost();
+    await this.upstreamAnswer.leave();
   }
 }
 
@@ -362,14 +448,14 @@ async function costOf(
   delivered: readonly string[],
 ): Promise<Tokens> {
   const { tokenizer } = parts.engine.options;
-  return await wholeTokens(inChatWords(reported), {
+  return await answerTokens(toChatUsage(reported), {
     prompt: turn.chat.promptTokens,
     completion: () => countDelivered(delivered, tokenizer),
-    generated: delivered.length > 0,
+    generated: () => delivered.length > 0,
   });
 }
 
-/** What was reserved for it. */
+/** The admitted call of a response, with its reservation. */
 export function heldOf(row: WorkRow, call: CallContext): HeldChat {
   const operationId = `op_${row.id.slice('resp_'.length)}`;
   const tally = new OperationTally(row.created_at.getTime());
@@ -377,7 +463,7 @@ export function heldOf(row: WorkRow, call: CallContext): HeldChat {
 }
 
 function callOf(row: WorkRow, principal: Principal, signal: AbortSignal): CallContext {
-  const { body: _, ...asked } = JSON.parse(row.request) as BackgroundRequest;
+  const { dialect, tagsHeader, sentFor } = JSON.parse(row.request) as BackgroundRequest;
   return {
     principal,
     requestId: row.request_id,
@@ -386,7 +472,9 @@ function callOf(row: WorkRow, principal: Principal, signal: AbortSignal): CallCo
     keyWindowOpen: false,
     rate: null,
     idempotencyKey: null,
-    ...asked,
+    dialect,
+    tagsHeader,
+    sentFor,
   };
 }
 

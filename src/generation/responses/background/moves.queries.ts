@@ -1,15 +1,20 @@
-/** What changes a response in the background; the statements' sources are in migrations/current/responses/background.sql. */
+/** Statements that change responses in the background. Their SQL functions are in migrations/current/responses/background.sql. */
 import type { ClientInfo } from '../../../contract/words.js';
 import type { Database, Sql } from '../../../database/database.types.js';
 import { createBatcher, releaseLeases, renewLeases, wasRolledBack } from '../../../jobs/index.js';
 import type { Batcher, Claiming, Hold, LeaseMoves } from '../../../jobs/index.js';
 import { recordJson } from '../../../metering/index.js';
 import type { OperationOutcome, SettlementEvent } from '../../../metering/metering.types.js';
+import { joinedJson, jsonTexts } from '../response.queries.js';
 
 const named = (name: string, text: string) => ({ name: `responses_${name}`, text });
 const CREATE = named(
   'create',
   'SELECT penstock_response_create($1::jsonb, $2, $3, $4, $5::text[], $6::text[]) AS id',
+);
+const KEEP = named(
+  'keep',
+  `SELECT penstock_response_keep($1::jsonb, $2, $3, $4::text[], ${jsonTexts('$5')}, $6) AS kept`,
 );
 const CLAIM = named('claim', 'SELECT * FROM penstock_responses_claim($1, $2, $3, $4)');
 const SWEEP = {
@@ -18,18 +23,22 @@ const SWEEP = {
 } as const;
 const APPEND = named(
   'append',
-  'SELECT id, cancelling FROM penstock_responses_append($1, $2, $3, $4, $5, $6, $7::text[])',
+  `SELECT id, cancelling FROM penstock_responses_append($1, $2, $3, $4, $5, $6, ${jsonTexts('$7')})`,
 );
 const END = named(
   'end',
-  'SELECT penstock_response_end($1, $2, $3, $4, $5, $6::text[], $7::text[], $8::bigint[], $9::jsonb, $10, $11::jsonb) AS moved',
+  `SELECT penstock_response_end($1, $2, $3, $4, $5, $6::text[], ${jsonTexts('$7')}, $8::bigint[], $9::jsonb, $10, $11::jsonb) AS moved`,
 );
+const GOES_ON = {
+  ...named('goes_on', 'SELECT penstock_response_goes_on($1, $2, $3, $4, $5) AS moved'),
+  repeatable: true,
+} as const;
 const CANCEL = named('cancel', 'SELECT penstock_response_cancel($1, $2, $3, $4, $5) AS open');
 
-/** A chat under its caller's key has chunks as events. */
+/** A `chat` was started with its caller's key; its events are chunks. */
 export type ResponseKind = 'response' | 'chat';
 
-/** A response as a worker takes it. */
+/** A response that a worker has claimed. */
 export interface WorkRow {
   id: string;
   org_id: string;
@@ -37,7 +46,7 @@ export interface WorkRow {
   kind: ResponseKind;
   model: string;
   response: string;
-  /** A {@link BackgroundRequest} as JSON. */
+  /** A {@link BackgroundRequest} as JSON. Empty if its caller waited for it at a process that has died; then nobody can continue it. */
   request: string;
   request_id: string;
   client: ClientInfo;
@@ -46,6 +55,9 @@ export interface WorkRow {
   sequence: number;
   cancelling: boolean;
   fence: number;
+  /** The answer that an upstream continues by itself. */
+  upstream_model: string | null;
+  upstream_id: string | null;
   created_at: Date;
 }
 
@@ -63,7 +75,7 @@ export interface CreatedResponse {
     client: ClientInfo;
     promptTokens: number;
     maxTokens: number;
-    /** The caller's own name for it, and what the call was. */
+    /** The caller's idempotency key, and the fingerprint of its request. */
     key: string | null;
     fingerprint: string | null;
     /** The row of the request's Idempotency-Key. */
@@ -76,7 +88,7 @@ export interface CreatedResponse {
   events: string[];
 }
 
-/** @returns the id of the one that stands: another's where its key was used before */
+/** @returns the id of the stored response; the earlier response's id if the key was used before */
 export async function createBackground(sql: Sql, made: CreatedResponse): Promise<string> {
   const { row, response, input, request, itemIds, events } = made;
   const values = [JSON.stringify(row), response, input, request, itemIds, events];
@@ -85,7 +97,25 @@ export async function createBackground(sql: Sql, made: CreatedResponse): Promise
   return answer.id;
 }
 
-/** @param prepared the end of a response that nobody has begun. @returns null: unknown; else whether it was open */
+/** An answer for which its caller waits, when its process begins to store it. */
+export interface KeptResponse extends Pick<CreatedResponse, 'response' | 'input' | 'itemIds' | 'events'> {
+  row: Omit<CreatedResponse['row'], 'kind' | 'key' | 'fingerprint' | 'boundTo'> & {
+    workerId: string;
+    /** Whether its operation has ended. */
+    isOver: boolean;
+  };
+  leaseMs: number;
+}
+
+/** Stores an answer; its process holds it like a worker. May be called again. @returns false if its operation has ended before */
+export async function keepResponse(sql: Sql, kept: KeptResponse): Promise<boolean> {
+  const { row, response, input, itemIds, events, leaseMs } = kept;
+  const values = [JSON.stringify(row), response, input, itemIds, joinedJson(events), leaseMs];
+  const [answer] = await sql.query<{ kept: boolean }>(KEEP, values);
+  return answer?.kept === true;
+}
+
+/** @param prepared the end for a response that no worker has begun. @returns null if the response is unknown; else whether it was open */
 export async function cancelBackground(
   sql: Sql,
   { orgId, id }: { orgId: string; id: string },
@@ -117,12 +147,12 @@ const namesOf = (holds: readonly Hold[]): [string[], number[]] => [
 /** A batch of one response's events. */
 export interface NewEvents {
   hold: Hold;
-  /** Number of the event before them. */
+  /** The number of the event before the batch. */
   after: number;
   events: readonly string[];
 }
 
-/** Null: it is not the worker's any more, and nothing was written. */
+/** Null if the worker no longer holds the response; then nothing was written. */
 export type Appended = { cancelling: boolean } | null;
 
 export interface EndedResponse {
@@ -131,16 +161,25 @@ export interface EndedResponse {
   response: string;
   itemIds: string[];
   events: string[];
-  /** Hundredths in the order of BUCKETS; null gives the reservation back. */
+  /** Hundredths in the order of BUCKETS; null releases the reservation. */
   amounts: number[] | null;
   event: SettlementEvent | null;
   outcome: OperationOutcome;
 }
 
-/** Writes of the responses in a worker's hands. */
+/** An answer that its upstream continues by itself. */
+export interface UpstreamAnswer {
+  model: string;
+  /** The upstream's own id of the answer. */
+  id: string;
+}
+
+/** Writes responses that a worker holds. */
 export interface ResponseWriter {
   append(events: NewEvents): Promise<Appended>;
-  /** @returns false where it is not the worker's any more: nothing was changed */
+  /** Stores which answer an upstream continues by itself. @returns false if the worker no longer holds the response */
+  storeUpstreamAnswer(hold: Hold, answer: UpstreamAnswer): Promise<boolean>;
+  /** @returns false if the worker no longer holds the response; then nothing was changed */
   end(ended: EndedResponse): Promise<boolean>;
 }
 
@@ -150,6 +189,16 @@ export function createResponseWriter({ system: sql }: Pick<Database, 'system'>):
   const appends = createAppends(sql);
   return {
     append: (events) => appends.add(events),
+    async storeUpstreamAnswer({ workerId, id, fence }, answer) {
+      const [row] = await sql.query<{ moved: boolean }>(GOES_ON, [
+        workerId,
+        id,
+        fence,
+        answer.model,
+        answer.id,
+      ]);
+      return row?.moved === true;
+    },
     async end({ hold, status, response, itemIds, events, amounts, event, outcome }) {
       const { workerId, id, fence } = hold;
       const [row] = await sql.query<{ moved: boolean }>(END, [
@@ -159,7 +208,7 @@ export function createResponseWriter({ system: sql }: Pick<Database, 'system'>):
         status,
         response,
         itemIds,
-        events,
+        joinedJson(events),
         amounts,
         event === null ? null : JSON.stringify({ type: event.type, data: event.data }),
         event?.traceparent ?? null,
@@ -170,7 +219,7 @@ export function createResponseWriter({ system: sql }: Pick<Database, 'system'>):
   };
 }
 
-/** Batches of many responses that are closed together share a statement and a commit. */
+/** Batches of many responses that close at the same time share one statement and one commit. */
 function createAppends(sql: Sql): Batcher<NewEvents, Appended> {
   return createBatcher<NewEvents, Appended>({
     maxBatch: MAX_BATCH,
@@ -184,7 +233,7 @@ function createAppends(sql: Sql): Batcher<NewEvents, Appended> {
         batches.map(({ after }) => after),
         ends.map((_, at) => (ends[at - 1] ?? 0) + 1),
         ends,
-        batches.flatMap(({ events }) => events),
+        joinedJson(batches.flatMap(({ events }) => events)),
       ]);
       const written = new Map(rows.map(({ id, cancelling }) => [id, { cancelling }]));
       return batches.map(({ hold }) => written.get(hold.id) ?? null);

@@ -1,15 +1,15 @@
 import { isFields } from '../../../providers/index.js';
 import type { Fields } from '../../dialects/checks.js';
 
-/** What the events of a response have told so far. */
+/** The answer of a response so far, rebuilt from its events. */
 export interface Replayed {
-  /** What was being written is `incomplete`. */
+  /** All items; an item that was in progress is `incomplete`. */
   output: Fields[];
-  /** What was delivered, in pieces. */
+  /** The delivered text, in pieces. */
   texts: string[];
 }
 
-/** Where a delta's text goes, from its item: the list of parts and the number of the part, or a field of the item's own. */
+/** The place in an item that gets a delta's text: a list of parts and the event's field with the part's index, or a field of the item. */
 const PARTS: Record<string, readonly [list: string, index: string]> = {
   'response.output_text.delta': ['content', 'content_index'],
   'response.reasoning_text.delta': ['content', 'content_index'],
@@ -27,7 +27,7 @@ function add(target: unknown, field: string, text: string): void {
   if (isFields(target)) target[field] = `${String(target[field] ?? '')}${text}`;
 }
 
-/** The one message that is being written, where the events told of nothing else; null where they did. */
+/** The unfinished message with its text, if the events contain nothing else; else null. */
 export function openMessage(events: readonly string[]): { id: string; text: string } | null {
   const { output } = replayed(events);
   const [item] = output;
@@ -43,7 +43,16 @@ export function openMessage(events: readonly string[]): { id: string; text: stri
   return { id: String(item['id']), text: String(part['text']) };
 }
 
-/** Puts an answer together from its events, as far as they go. */
+/** Whether two events are equal without `obfuscation`, because an upstream may fill each event up with other characters. */
+export function isSameEvent(one: string, other: string): boolean {
+  const said = (event: string): string => {
+    const { obfuscation: _, ...rest } = JSON.parse(event) as Fields;
+    return JSON.stringify(rest);
+  };
+  return one === other || (other !== '' && said(one) === said(other));
+}
+
+/** Rebuilds an answer from its events so far. */
 export function replayed(events: readonly string[]): Replayed {
   const items: Fields[] = [];
   const texts: string[] = [];
