@@ -1,34 +1,13 @@
-import { useState } from 'react';
-import { toFault, type Fault } from './fault.js';
-import { graphql, type ResultOf } from './graphql.js';
-import { useFollow, useQuery } from './hooks.js';
+import { useState } from "react";
+import { toFault, type Fault } from "./fault.js";
+import { graphql, type ResultOf } from "./graphql.js";
+import { useFollow, useQuery } from "./hooks.js";
 
 export const RUN_AGENT = graphql(`
   mutation RunAgent($id: ID!, $input: RunAgentInput!) {
     runAgent(id: $id, input: $input) {
       id
       sessionId
-    }
-  }
-`);
-
-export const AGENT_RUNS = graphql(`
-  query AgentRuns($agentId: ID!, $status: AgentRunStatus, $sessionId: ID, $first: Int, $after: String) {
-    agentRuns(agentId: $agentId, status: $status, sessionId: $sessionId, first: $first, after: $after) {
-      nodes {
-        id
-        sessionId
-        status
-        input
-        output
-        errorMessage
-        totalSteps
-        tokensUsed
-        creditsUsed
-        durationMs
-        createdAt
-      }
-      nextCursor
     }
   }
 `);
@@ -40,6 +19,11 @@ const RUN = graphql(`
     sessionId
     status
     input
+    attachments {
+      type
+      name
+      url
+    }
     output
     errorMessage
     totalSteps
@@ -50,6 +34,20 @@ const RUN = graphql(`
     completedAt
   }
 `);
+
+export const AGENT_RUNS = graphql(
+  `
+    query AgentRuns($agentId: ID!, $status: AgentRunStatus, $sessionId: ID, $first: Int, $after: String) {
+      agentRuns(agentId: $agentId, status: $status, sessionId: $sessionId, first: $first, after: $after) {
+        nodes {
+          ...RunFields
+        }
+        nextCursor
+      }
+    }
+  `,
+  [RUN],
+);
 
 /** The cache keeps the answer, so that the run's view shows it. */
 export const CANCEL_RUN = graphql(
@@ -108,14 +106,14 @@ const RUN_STEPS = graphql(
 );
 
 /** The states of a run. */
-export const RUN_STATUSES = ['running', 'completed', 'failed', 'cancelled'] as const;
+export const RUN_STATUSES = ["running", "completed", "failed", "cancelled"] as const;
 
 /** A run with the fields that lists show. */
-export type RunRow = ResultOf<typeof AGENT_RUNS>['agentRuns']['nodes'][number];
+export type RunRow = ResultOf<typeof AGENT_RUNS>["agentRuns"]["nodes"][number];
 /** A run. */
-export type Run = ResultOf<typeof RUN_STEPS>['agentRunSteps']['run'];
+export type Run = ResultOf<typeof RUN_STEPS>["agentRunSteps"]["run"];
 /** One step of a run. */
-export type Step = ResultOf<typeof AGENT_RUN>['agentRun']['steps'][number];
+export type Step = ResultOf<typeof AGENT_RUN>["agentRun"]["steps"][number];
 
 /** A run with its steps, updated live. */
 export interface LiveRun {
@@ -134,7 +132,7 @@ export function useRun(id: string): LiveRun {
   const { data, fault, isLoading, reload } = useQuery(AGENT_RUN, { id });
   const [steps, setSteps] = useState<ReadonlyMap<number, Step>>(new Map());
   const [lost, setLost] = useState<Fault>();
-  const isOpen = data?.agentRun.status === 'running';
+  const isOpen = data?.agentRun.status === "running";
   useFollow(RUN_STEPS, isOpen ? { runId: id } : null, {
     next({ agentRunSteps: { step } }) {
       if (step !== null) setSteps((before) => new Map(before).set(step.stepNumber, step));

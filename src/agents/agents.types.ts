@@ -1,17 +1,17 @@
-import type { Principal } from '../access/access.types.js';
-import type { Page, PageQuery } from '../collections/page.js';
-import type { Sql } from '../database/database.types.js';
-import type { FileSource } from '../files/files.types.js';
-import type { KeyedCall } from '../idempotency/idempotency.types.js';
-import type { CallContext } from '../metering/call-context.js';
+import type { Principal } from "../access/access.types.js";
+import type { Page, PageQuery } from "../collections/page.js";
+import type { Sql } from "../database/database.types.js";
+import type { FileSource } from "../files/files.types.js";
+import type { KeyedCall } from "../idempotency/idempotency.types.js";
+import type { CallContext } from "../metering/call-context.js";
 
 export const TEMPLATE_CATEGORIES = [
-  'research',
-  'content',
-  'coding',
-  'analysis',
-  'support',
-  'productivity',
+  "research",
+  "content",
+  "coding",
+  "analysis",
+  "support",
+  "productivity",
 ] as const;
 export type TemplateCategory = (typeof TEMPLATE_CATEGORIES)[number];
 
@@ -41,8 +41,8 @@ export interface Agent extends AgentInput {
   updatedAt: Date;
 }
 
-export type RunStatus = 'running' | 'completed' | 'failed' | 'cancelled';
-export type StepType = 'thinking' | 'tool_call' | 'tool_result' | 'response' | 'error';
+export type RunStatus = "running" | "completed" | "failed" | "cancelled";
+export type StepType = "thinking" | "tool_call" | "tool_result" | "response" | "error";
 
 /** A step as it is stored (contract 2.12); in the stream `step_type` is `type` and `tool_name` is `tool` (contract 6.2). */
 export interface RunStep {
@@ -82,7 +82,7 @@ export interface AgentRun {
 /** One event of a run's stream (contract 6.2); the sequence is SSE's `id:` and GraphQL's `after:`. */
 export interface RunEvent {
   sequence: number;
-  type: 'start' | 'step' | 'done' | 'error';
+  type: "start" | "step" | "done" | "error";
   /** The payload of 6.2 in its own spelling, without `type`. */
   data: Record<string, unknown>;
   createdAt: Date;
@@ -139,6 +139,14 @@ export interface AgentService {
   duplicate(call: KeyedCall, id: string, body: Record<string, unknown>): Promise<Agent>;
 }
 
+/** A file that came with the task of a run. */
+export interface AttachedFile {
+  type: "image" | "document";
+  name: string;
+  /** The stored image; null for a document, of which only the text is kept, and for an image that was removed. */
+  file: { id: string; extension: string } | null;
+}
+
 export interface AgentRunService {
   /** Admits (windows, agent_runs and base credits) and stores the run; a worker takes it from there. */
   start(call: CallContext, agentId: string, body: Record<string, unknown>): Promise<AgentRun>;
@@ -153,6 +161,8 @@ export interface AgentRunService {
   getMany(principal: Principal, runIds: string[]): Promise<AgentRun[]>;
   /** The steps of each run in order, of many runs in one read; a run without steps has an empty list. */
   stepsOf(orgId: string, runIds: string[]): Promise<Map<string, RunStep[]>>;
+  /** The attachments of each run in the caller's order, of many runs in one read; a run without attachments is left out. */
+  attachmentsOf(orgId: string, runIds: string[]): Promise<Map<string, AttachedFile[]>>;
   /** @throws ApiError not_found, invalid_request `Cannot cancel completed run` */
   cancel(principal: Principal, agentId: string | null, runId: string): Promise<AgentRun>;
   /** Events with sequence > after, in order. */
@@ -168,7 +178,7 @@ export interface KnowledgeFile {
   filename: string;
   contentType: string;
   sizeBytes: number;
-  status: 'pending' | 'processing' | 'completed' | 'failed';
+  status: "pending" | "processing" | "completed" | "failed";
   errorMessage: string | null;
   chunkCount: number;
   createdAt: Date;
