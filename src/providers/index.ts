@@ -10,7 +10,7 @@ export { Transport } from './openai-compatible/transport.js';
 export { abortedError, brokenAnswer } from './openai-compatible/upstream-errors.js';
 export { hasContent, deliveredText, parseChunk } from './convention/chunk.js';
 export type { Choice, Chunk } from './convention/chunk.js';
-export { finishReason } from './convention/finish-reasons.js';
+export { finishReason, isFailure } from './convention/finish-reasons.js';
 export { MergedMessage } from './convention/merged.js';
 export { generatedTexts, isFields, withPlainContent } from './convention/answer-text.js';
 export { StreamedCalls, withWholeCalls } from './convention/streamed-calls.js';

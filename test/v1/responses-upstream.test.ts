@@ -215,6 +215,31 @@ describe('an upstream that speaks the dialect', () => {
     expect(credits(rows[0])).toBe(1);
   });
 
+  const unfinished = (['failed', 'cancelled', 'canceled', 'expired'] as const).flatMap((status) => [
+    { status, error: { code: 'server_error', message: 'Broken.' } },
+    { status, error: null },
+  ]);
+  it.each(unfinished)('that says as its whole answer that it did not finish has failed: %j', async (end) => {
+    const before = (await setup.ledger()).length;
+    upstream.queue({ body: { ...nativeResponse(''), output: [], usage: null, ...end } });
+    await expect(client.responses.create({ model: 'nat/chat', input: 'x' })).rejects.toMatchObject({
+      status: 500,
+    });
+    const rows = await setup.ledger();
+    expect(rows.slice(0, rows.length - before).map(({ state }) => state)).toEqual(['released']);
+  });
+
+  it.each(
+    unfinished.flatMap((end) =>
+      ['response.completed', `response.${end.status}`, 'response.done'].map((type) => ({ type, end })),
+    ),
+  )('that says at the end of its stream that it did not finish has failed: %j', async ({ type, end }) => {
+    const response = { ...nativeResponse(''), output: [], usage: null, ...end };
+    upstream.queue({ chunks: [...nativeEvents(['Hel', 'lo']).slice(0, 5), event({ type, response })] });
+    const events = await eventsOf(client.responses.create({ model: 'nat/chat', input: 'x', stream: true }));
+    expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed' } });
+  });
+
   it('that breaks off in its answer ends the stream with response.failed', async () => {
     const [...pieces] = nativeEvents(['Hel', 'lo']);
     upstream.queue({ chunks: pieces.slice(0, 5), then: 'reset' });

@@ -1,4 +1,4 @@
-import { brokenAnswer, isFields, kindOfError, typeOfEvent, WHOLE } from '../../providers/index.js';
+import { brokenAnswer, isFailure, isFields, kindOfError, typeOfEvent, WHOLE } from '../../providers/index.js';
 import type { NativeEvent } from '../../providers/index.js';
 import type { RequestedToolCall } from '../dialects/calls.js';
 import type { Fields } from '../dialects/checks.js';
@@ -28,8 +28,9 @@ const LITERAL = /"(?:[\x20\x21\x23-\x5b\x5d-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F
 const NUMBER = '"sequence_number":';
 const DIGITS = /\d+/y;
 
+const RESPONSE = 'response.';
 const BEGUN = new Set(['response.created', 'response.in_progress', 'response.queued']);
-const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled']);
+const ENDS = new Set(['response.completed', 'response.incomplete']);
 
 /** The common JSON of an item's text deltas, so that a similar next delta need not be parsed. */
 interface Live {
@@ -85,11 +86,10 @@ export class NativeOutput implements EventOutput {
     // Events outside the convention (such as keep-alives) are not passed on, because clients fail on them.
     const response = isFields(parsed['response']) ? parsed['response'] : {};
     this.tell(response);
-    if (BEGUN.has(type) || !type.startsWith('response.')) return false;
-    if (ENDS.has(type)) {
-      if (type === 'response.failed') throw failed(response['error']);
+    if (BEGUN.has(type) || !type.startsWith(RESPONSE)) return false;
+    if (isFailure(type.slice(RESPONSE.length))) throw failed(response['error']);
+    if (ENDS.has(type))
       return this.end(type === 'response.incomplete' ? { status: 'incomplete', ...response } : response);
-    }
     this.itemEvent({ ...parsed, type });
     return false;
   }
@@ -228,8 +228,9 @@ export class NativeOutput implements EventOutput {
     for (const text of textsIn(item)) this.options.deliver(JSON.stringify(text));
   }
 
-  /** Takes the upstream's complete answer: closes the open items, and writes the items that had no events. */
+  /** Takes the upstream's complete answer: closes the open items, and writes the items that had no events. @throws UpstreamError if it was not finished */
   end(response: Fields): boolean {
+    if (isFailure(response['status'])) throw failed(response['error']);
     this.live = null;
     this.final = response;
     const output = Array.isArray(response['output']) ? response['output'].filter(isFields) : [];

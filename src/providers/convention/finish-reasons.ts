@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<FinishReason | 'failed' | 'open', string>> = {
     'imageprohibitedcontent imagerecitation functioncallfilter malformedfunctioncall malformedtooluse malformedmodeloutput ' +
     'malformedresponse unexpectedtoolcall toomanytoolcalls missingthoughtsignature',
   failed:
-    'error failed timeout networkerror abort aborted cancelled canceled usercancel userstopped modelunloaded ' +
+    'error failed timeout networkerror abort aborted cancelled canceled expired usercancel userstopped modelunloaded ' +
     'insufficientsystemresource',
   open: 'null none notfinished knotfinished unfinished inprogress finishreasonunspecified unspecified',
 };
