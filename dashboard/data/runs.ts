@@ -1,7 +1,7 @@
-import { useState } from "react";
-import { toFault, type Fault } from "./fault.js";
-import { graphql, type ResultOf } from "./graphql.js";
-import { useFollow, useQuery } from "./hooks.js";
+import { useState } from 'react';
+import { toFault, type Fault } from './fault.js';
+import { graphql, type ResultOf } from './graphql.js';
+import { useFollow, useQuery } from './hooks.js';
 
 export const RUN_AGENT = graphql(`
   mutation RunAgent($id: ID!, $input: RunAgentInput!) {
@@ -106,14 +106,14 @@ const RUN_STEPS = graphql(
 );
 
 /** The states of a run. */
-export const RUN_STATUSES = ["running", "completed", "failed", "cancelled"] as const;
+export const RUN_STATUSES = ['running', 'completed', 'failed', 'cancelled'] as const;
 
 /** A run with the fields that lists show. */
-export type RunRow = ResultOf<typeof AGENT_RUNS>["agentRuns"]["nodes"][number];
+export type RunRow = ResultOf<typeof AGENT_RUNS>['agentRuns']['nodes'][number];
 /** A run. */
-export type Run = ResultOf<typeof RUN_STEPS>["agentRunSteps"]["run"];
+export type Run = ResultOf<typeof RUN_STEPS>['agentRunSteps']['run'];
 /** One step of a run. */
-export type Step = ResultOf<typeof AGENT_RUN>["agentRun"]["steps"][number];
+export type Step = ResultOf<typeof AGENT_RUN>['agentRun']['steps'][number];
 
 /** A run with its steps, updated live. */
 export interface LiveRun {
@@ -132,7 +132,7 @@ export function useRun(id: string): LiveRun {
   const { data, fault, isLoading, reload } = useQuery(AGENT_RUN, { id });
   const [steps, setSteps] = useState<ReadonlyMap<number, Step>>(new Map());
   const [lost, setLost] = useState<Fault>();
-  const isOpen = data?.agentRun.status === "running";
+  const isOpen = data?.agentRun.status === 'running';
   useFollow(RUN_STEPS, isOpen ? { runId: id } : null, {
     next({ agentRunSteps: { step } }) {
       if (step !== null) setSteps((before) => new Map(before).set(step.stepNumber, step));

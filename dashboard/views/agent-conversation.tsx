@@ -1,15 +1,15 @@
-import type { ReactNode } from "react";
-import type { Agent } from "../data/agents.js";
-import { useRights } from "../data/hooks.js";
-import { usePages } from "../data/pages.js";
-import { AGENT_RUNS, useRun, type RunRow } from "../data/runs.js";
-import { href } from "../route.js";
-import { Button, Card, Empty, FaultNotice, Loading, Notice } from "../ui/basics.js";
-import { Time, asAmount, asDuration, inDigits } from "../ui/format.js";
-import { MarkdownText } from "../ui/markdown.js";
-import { nameOfTool } from "./agent-tools.js";
-import { RunAttachments } from "./run-attachments.js";
-import { RunForm } from "./run-form.js";
+import type { ReactNode } from 'react';
+import type { Agent } from '../data/agents.js';
+import { useRights } from '../data/hooks.js';
+import { usePages } from '../data/pages.js';
+import { AGENT_RUNS, useRun, type RunRow } from '../data/runs.js';
+import { href } from '../route.js';
+import { Button, Card, Empty, FaultNotice, Loading, Notice } from '../ui/basics.js';
+import { Time, asAmount, asDuration, inDigits } from '../ui/format.js';
+import { MarkdownText } from '../ui/markdown.js';
+import { nameOfTool } from './agent-tools.js';
+import { RunAttachments } from './run-attachments.js';
+import { RunForm } from './run-form.js';
 
 const PAGE = 20;
 
@@ -62,18 +62,18 @@ function Exchange({ row, agent }: ExchangeProps): ReactNode {
       </article>
       <article className="turn">
         <h3>{agent.name}</h3>
-        {row.status === "running" ? <Live id={id} /> : <Answer run={row} />}
+        {row.status === 'running' ? <Live id={id} /> : <Answer run={row} />}
         <p className="hint">
           {row.durationMs !== null &&
-            `${asDuration(row.durationMs)} · ${inDigits(row.tokensUsed)} tokens · ${asAmount(row.creditsUsed, "credits")} · `}
-          <a href={href("agents", agent.id, id)}>Steps</a>
+            `${asDuration(row.durationMs)} · ${inDigits(row.tokensUsed)} tokens · ${asAmount(row.creditsUsed, 'credits')} · `}
+          <a href={href('agents', agent.id, id)}>Steps</a>
         </p>
       </article>
     </>
   );
 }
 
-function Answer({ run }: { run: Pick<RunRow, "output" | "errorMessage"> }): ReactNode {
+function Answer({ run }: { run: Pick<RunRow, 'output' | 'errorMessage'> }): ReactNode {
   if (run.errorMessage !== null) return <Notice kind="fault">{run.errorMessage}</Notice>;
   return run.output === null ? null : <MarkdownText text={run.output} />;
 }
@@ -85,10 +85,10 @@ function Live({ id }: { id: string }): ReactNode {
   return (
     <>
       <FaultNotice fault={fault} />
-      {run && run.status !== "running" && <Answer run={run} />}
-      {run?.status === "running" && (
+      {run && run.status !== 'running' && <Answer run={run} />}
+      {run?.status === 'running' && (
         <p className="muted" role="status">
-          {last?.stepType === "tool_call" ? `Uses ${nameOfTool(last.toolName ?? "a tool")} …` : "Thinks …"}
+          {last?.stepType === 'tool_call' ? `Uses ${nameOfTool(last.toolName ?? 'a tool')} …` : 'Thinks …'}
         </p>
       )}
     </>

@@ -1,38 +1,38 @@
-import { useParams } from "@tanstack/react-router";
-import type { ReactNode } from "react";
-import { usePlace, useRights } from "../data/hooks.js";
-import { CANCEL_RUN, useRun, type Run } from "../data/runs.js";
-import { conversationHref, href } from "../route.js";
-import { Badge, Card, FaultNotice, Loading, Notice, type Tone } from "../ui/basics.js";
-import { ConfirmButton } from "../ui/dialog.js";
-import { Time, asAmount, asDuration, inDigits } from "../ui/format.js";
-import { MarkdownText } from "../ui/markdown.js";
-import { PageFrame } from "../ui/page.js";
-import { Waterfall } from "./agent-waterfall.js";
-import { RunAttachments } from "./run-attachments.js";
+import { useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { usePlace, useRights } from '../data/hooks.js';
+import { CANCEL_RUN, useRun, type Run } from '../data/runs.js';
+import { conversationHref, href } from '../route.js';
+import { Badge, Card, FaultNotice, Loading, Notice, type Tone } from '../ui/basics.js';
+import { ConfirmButton } from '../ui/dialog.js';
+import { Time, asAmount, asDuration, inDigits } from '../ui/format.js';
+import { MarkdownText } from '../ui/markdown.js';
+import { PageFrame } from '../ui/page.js';
+import { Waterfall } from './agent-waterfall.js';
+import { RunAttachments } from './run-attachments.js';
 
-const TONES: Record<Run["status"], Tone> = {
-  running: "busy",
-  completed: "good",
-  failed: "bad",
-  cancelled: "calm",
+const TONES: Record<Run['status'], Tone> = {
+  running: 'busy',
+  completed: 'good',
+  failed: 'bad',
+  cancelled: 'calm',
 };
 
 /** The state of a run. */
-export function RunState({ status }: { status: Run["status"] }): ReactNode {
+export function RunState({ status }: { status: Run['status'] }): ReactNode {
   return <Badge tone={TONES[status]}>{status}</Badge>;
 }
 
 /** One run with its steps, updated live. */
 export function RunView(): ReactNode {
-  const { id: agentId, runId } = useParams({ from: "/agents/$id/$runId" });
+  const { id: agentId, runId } = useParams({ from: '/agents/$id/$runId' });
   const { canWork } = useRights();
   const { run, steps, fault, isLoading, reload } = useRun(runId);
   return (
     <PageFrame
       title="Run"
       note={<span className="code">{runId}</span>}
-      back={{ href: href("agents", agentId), label: "Agent" }}
+      back={{ href: href('agents', agentId), label: 'Agent' }}
       actions={run && <RunActions run={run} canWork={canWork} />}
     >
       <FaultNotice fault={fault} retry={reload} />
@@ -51,7 +51,7 @@ function RunActions({ run, canWork }: { run: Run; canWork: boolean }): ReactNode
       <a className="button" href={conversationHref(agentId, sessionId)}>
         Conversation
       </a>
-      {canWork && status === "running" && (
+      {canWork && status === 'running' && (
         <ConfirmButton
           kind="plain"
           label="Stop run"
@@ -73,7 +73,7 @@ function Summary({ run }: { run: Run }): ReactNode {
       <p className="pre">{input}</p>
       <RunAttachments attachments={attachments} />
       <p className="hint">
-        Started <Time iso={createdAt} /> · {inDigits(tokensUsed)} tokens · {asAmount(creditsUsed, "credits")}
+        Started <Time iso={createdAt} /> · {inDigits(tokensUsed)} tokens · {asAmount(creditsUsed, 'credits')}
         {durationMs !== null && ` · ${asDuration(durationMs)}`}
       </p>
       {errorMessage !== null && <Notice kind="fault">{errorMessage}</Notice>}

@@ -1,9 +1,9 @@
-import type { ReactNode } from "react";
-import { fileOf } from "../data/files.js";
-import type { Run } from "../data/runs.js";
+import type { ReactNode } from 'react';
+import { fileOf } from '../data/files.js';
+import type { Run } from '../data/runs.js';
 
 /** The files that came with the task of a run: images as thumbnails, everything else by name. */
-export function RunAttachments({ attachments }: Pick<Run, "attachments">): ReactNode {
+export function RunAttachments({ attachments }: Pick<Run, 'attachments'>): ReactNode {
   if (attachments.length === 0) return null;
   return (
     <ul className="attachments" aria-label="Attached files">
@@ -16,7 +16,7 @@ export function RunAttachments({ attachments }: Pick<Run, "attachments">): React
   );
 }
 
-function Attachment({ attachment: { name, url } }: { attachment: Run["attachments"][number] }): ReactNode {
+function Attachment({ attachment: { name, url } }: { attachment: Run['attachments'][number] }): ReactNode {
   const file = url === null ? null : fileOf(url);
   if (file === null) return <span className="chip">{name}</span>;
   return (

@@ -1,16 +1,16 @@
-import { Arg, Ctx, FieldResolver, ID, Mutation, Query, Resolver, Root } from "type-graphql";
-import type { AgentRun, RunStatus, RunStep } from "../../src/agents/agents.types.js";
-import { loadOne } from "../batch.js";
-import { boundPage, boundTo } from "../bound.js";
-import { After, Before, First, Last, pageQuery, toConnection } from "../connection.js";
-import type { Connection } from "../connection.js";
-import { notFound } from "../../src/contract/errors.js";
-import type { GraphqlContext } from "../context.js";
-import { AgentRunStatus } from "../enums.js";
-import { Metered, requireAgents, Scope } from "../guard.js";
-import { contractNames } from "../names.js";
-import { RunAgentInput } from "./agent.input.js";
-import { AgentRunConnection, AgentRunType, RunAttachment } from "./run.type.js";
+import { Arg, Ctx, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql';
+import type { AgentRun, RunStatus, RunStep } from '../../src/agents/agents.types.js';
+import { loadOne } from '../batch.js';
+import { boundPage, boundTo } from '../bound.js';
+import { After, Before, First, Last, pageQuery, toConnection } from '../connection.js';
+import type { Connection } from '../connection.js';
+import { notFound } from '../../src/contract/errors.js';
+import type { GraphqlContext } from '../context.js';
+import { AgentRunStatus } from '../enums.js';
+import { Metered, requireAgents, Scope } from '../guard.js';
+import { contractNames } from '../names.js';
+import { RunAgentInput } from './agent.input.js';
+import { AgentRunConnection, AgentRunType, RunAttachment } from './run.type.js';
 
 /** Nested inputs have the same spelling in the contract; only the first level differs. */
 function runBody(context: GraphqlContext, input: RunAgentInput): Record<string, unknown> {
@@ -29,13 +29,13 @@ async function ownRuns(
   { call, services }: GraphqlContext,
   { agentId, status, sessionId, after }: RunsQuery,
 ): Promise<{ nodes: AgentRun[]; nextCursor: string | null } | undefined> {
-  if (boundTo(call, "run") == null) return undefined;
+  if (boundTo(call, 'run') == null) return undefined;
   return await boundPage(call, {
-    kind: "run",
+    kind: 'run',
     after,
     get: async (id) => {
       const run = await services.agentRuns.get(call.principal, null, id);
-      if (run.agentId !== agentId) throw notFound("Agent not found");
+      if (run.agentId !== agentId) throw notFound('Agent not found');
       return run;
     },
     wants: (run) =>
@@ -46,28 +46,28 @@ async function ownRuns(
 
 @Resolver(() => AgentRunType)
 export class AgentRunResolver {
-  @Scope("agents")
-  @Query(() => AgentRunType, { description: "One run of the organisation, with its steps." })
+  @Scope('agents')
+  @Query(() => AgentRunType, { description: 'One run of the organisation, with its steps.' })
   agentRun(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg("id", () => ID, { description: "Id of the run." }) id: string,
-    @Arg("agentId", () => ID, {
+    @Arg('id', () => ID, { description: 'Id of the run.' }) id: string,
+    @Arg('agentId', () => ID, {
       nullable: true,
-      description: "If given, the run must belong to this agent.",
+      description: 'If given, the run must belong to this agent.',
     })
     agentId: string | null | undefined,
   ): Promise<AgentRun> {
     return services.agentRuns.get(call.principal, agentId ?? null, id);
   }
 
-  @Scope("agents")
+  @Scope('agents')
   @Query(() => AgentRunConnection, { description: "The organisation's runs of one agent, newest first." })
   async agentRuns(
     @Ctx() context: GraphqlContext,
-    @Arg("agentId", () => ID, { description: "Id of the agent." }) agentId: string,
-    @Arg("status", () => AgentRunStatus, { nullable: true, description: "Only runs in this state." })
+    @Arg('agentId', () => ID, { description: 'Id of the agent.' }) agentId: string,
+    @Arg('status', () => AgentRunStatus, { nullable: true, description: 'Only runs in this state.' })
     status: RunStatus | null | undefined,
-    @Arg("sessionId", () => ID, { nullable: true, description: "Only runs of this conversation." })
+    @Arg('sessionId', () => ID, { nullable: true, description: 'Only runs of this conversation.' })
     sessionId: string | null | undefined,
     @First() first: number | null,
     @After() after: string | null | undefined,
@@ -87,27 +87,27 @@ export class AgentRunResolver {
     return toConnection(page, after);
   }
 
-  @Metered("agents")
+  @Metered('agents')
   @Mutation(() => AgentRunType, {
     description:
-      "Starts a run and returns at once. Subscribe to `agentRunSteps(runId:, after: 0)` to follow it.",
+      'Starts a run and returns at once. Subscribe to `agentRunSteps(runId:, after: 0)` to follow it.',
   })
   runAgent(
     @Ctx() context: GraphqlContext,
-    @Arg("id", () => ID, { description: "Id of the agent." }) id: string,
-    @Arg("input", () => RunAgentInput, { description: "The task." }) input: RunAgentInput,
+    @Arg('id', () => ID, { description: 'Id of the agent.' }) id: string,
+    @Arg('input', () => RunAgentInput, { description: 'The task.' }) input: RunAgentInput,
   ): Promise<AgentRun> {
     return context.services.agentRuns.start(context.call, id, runBody(context, input));
   }
 
-  @Scope("agents")
-  @Mutation(() => AgentRunType, { description: "Cancels a run. It is charged for its use until then." })
+  @Scope('agents')
+  @Mutation(() => AgentRunType, { description: 'Cancels a run. It is charged for its use until then.' })
   cancelAgentRun(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg("id", () => ID, { description: "Id of the run." }) id: string,
-    @Arg("agentId", () => ID, {
+    @Arg('id', () => ID, { description: 'Id of the run.' }) id: string,
+    @Arg('agentId', () => ID, {
       nullable: true,
-      description: "If given, the run must belong to this agent.",
+      description: 'If given, the run must belong to this agent.',
     })
     agentId: string | null | undefined,
   ): Promise<AgentRun> {
@@ -131,7 +131,7 @@ export class AgentRunResolver {
     return had.map((step) => ({ ...step, content: shown(step.content), toolOutput: shown(step.toolOutput) }));
   }
 
-  @FieldResolver(() => [RunAttachment], { description: "The files that came with the task." })
+  @FieldResolver(() => [RunAttachment], { description: 'The files that came with the task.' })
   async attachments(
     @Root() { id, orgId }: AgentRun,
     @Ctx() { services, call }: GraphqlContext,

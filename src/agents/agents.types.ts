@@ -1,17 +1,17 @@
-import type { Principal } from "../access/access.types.js";
-import type { Page, PageQuery } from "../collections/page.js";
-import type { Sql } from "../database/database.types.js";
-import type { FileSource } from "../files/files.types.js";
-import type { KeyedCall } from "../idempotency/idempotency.types.js";
-import type { CallContext } from "../metering/call-context.js";
+import type { Principal } from '../access/access.types.js';
+import type { Page, PageQuery } from '../collections/page.js';
+import type { Sql } from '../database/database.types.js';
+import type { FileSource } from '../files/files.types.js';
+import type { KeyedCall } from '../idempotency/idempotency.types.js';
+import type { CallContext } from '../metering/call-context.js';
 
 export const TEMPLATE_CATEGORIES = [
-  "research",
-  "content",
-  "coding",
-  "analysis",
-  "support",
-  "productivity",
+  'research',
+  'content',
+  'coding',
+  'analysis',
+  'support',
+  'productivity',
 ] as const;
 export type TemplateCategory = (typeof TEMPLATE_CATEGORIES)[number];
 
@@ -41,8 +41,8 @@ export interface Agent extends AgentInput {
   updatedAt: Date;
 }
 
-export type RunStatus = "running" | "completed" | "failed" | "cancelled";
-export type StepType = "thinking" | "tool_call" | "tool_result" | "response" | "error";
+export type RunStatus = 'running' | 'completed' | 'failed' | 'cancelled';
+export type StepType = 'thinking' | 'tool_call' | 'tool_result' | 'response' | 'error';
 
 /** A step as it is stored (contract 2.12); in the stream `step_type` is `type` and `tool_name` is `tool` (contract 6.2). */
 export interface RunStep {
@@ -82,7 +82,7 @@ export interface AgentRun {
 /** One event of a run's stream (contract 6.2); the sequence is SSE's `id:` and GraphQL's `after:`. */
 export interface RunEvent {
   sequence: number;
-  type: "start" | "step" | "done" | "error";
+  type: 'start' | 'step' | 'done' | 'error';
   /** The payload of 6.2 in its own spelling, without `type`. */
   data: Record<string, unknown>;
   createdAt: Date;
@@ -141,7 +141,7 @@ export interface AgentService {
 
 /** A file that came with the task of a run. */
 export interface AttachedFile {
-  type: "image" | "document";
+  type: 'image' | 'document';
   name: string;
   /** The stored image; null for a document, of which only the text is kept, and for an image that was removed. */
   file: { id: string; extension: string } | null;
@@ -178,7 +178,7 @@ export interface KnowledgeFile {
   filename: string;
   contentType: string;
   sizeBytes: number;
-  status: "pending" | "processing" | "completed" | "failed";
+  status: 'pending' | 'processing' | 'completed' | 'failed';
   errorMessage: string | null;
   chunkCount: number;
   createdAt: Date;

@@ -1,7 +1,7 @@
-import type { ClientInfo } from "../../contract/words.js";
-import type { Attribution } from "../../metering/metering.types.js";
-import type { AgentRun, AttachedFile, RunEvent, RunStatus, RunStep, StepType } from "../agents.types.js";
-import type { RunAttachment, RunState, UsedAgent } from "./run.types.js";
+import type { ClientInfo } from '../../contract/words.js';
+import type { Attribution } from '../../metering/metering.types.js';
+import type { AgentRun, AttachedFile, RunEvent, RunStatus, RunStep, StepType } from '../agents.types.js';
+import type { RunAttachment, RunState, UsedAgent } from './run.types.js';
 
 /** A row of `agent_runs`. bigint columns come as strings. */
 export interface RunRow {
@@ -21,7 +21,7 @@ export interface RunRow {
   status: RunStatus;
   input: string;
   attachments: RunAttachment[];
-  history: { role: "user" | "assistant"; content: string }[];
+  history: { role: 'user' | 'assistant'; content: string }[];
   output: string | null;
   error_message: string | null;
   total_steps: number;
@@ -71,7 +71,7 @@ export function toRun(row: RunRow): AgentRun {
 
 export interface AttachmentRow {
   run_id: string;
-  type: RunAttachment["type"];
+  type: RunAttachment['type'];
   name: string;
   /** Null with its extension: no file is stored. */
   file_id: string | null;
@@ -111,7 +111,7 @@ export function toStep(row: StepRow): RunStep {
 
 export type EventRow = RunRow & {
   e_sequence: number;
-  e_type: RunEvent["type"];
+  e_type: RunEvent['type'];
   e_data: Record<string, unknown>;
   e_status: RunStatus;
   e_total_steps: number;

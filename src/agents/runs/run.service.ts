@@ -1,14 +1,14 @@
-import { invalid, notFound } from "../../contract/errors.js";
-import type { Database, SqlValue } from "../../database/database.types.js";
-import { badCursor, toPage } from "../../collections/page.js";
-import { takeBoundId } from "../../idempotency/index.js";
-import { agentPlanOf } from "../agent.input.js";
-import type { AgentRun, AgentRunService, Page, RunPosition, RunStep } from "../agents.types.js";
-import { createRunReader } from "./run.reader.js";
-import { isRunId, toAttachedFile, toRun, toStep } from "./run.row.js";
-import type { AttachmentRow, RunRow, StepRow } from "./run.row.js";
-import { createRunStarter } from "./run.start.js";
-import type { RunStartOptions } from "./run.start.js";
+import { invalid, notFound } from '../../contract/errors.js';
+import type { Database, SqlValue } from '../../database/database.types.js';
+import { badCursor, toPage } from '../../collections/page.js';
+import { takeBoundId } from '../../idempotency/index.js';
+import { agentPlanOf } from '../agent.input.js';
+import type { AgentRun, AgentRunService, Page, RunPosition, RunStep } from '../agents.types.js';
+import { createRunReader } from './run.reader.js';
+import { isRunId, toAttachedFile, toRun, toStep } from './run.row.js';
+import type { AttachmentRow, RunRow, StepRow } from './run.row.js';
+import { createRunStarter } from './run.start.js';
+import type { RunStartOptions } from './run.start.js';
 import {
   ATTACHMENTS,
   CANCEL,
@@ -19,7 +19,7 @@ import {
   listStatement,
   POSITIONS,
   STEPS,
-} from "./run.queries.js";
+} from './run.queries.js';
 
 /** Runs of agents (contract 2.12, 4.8; decisions 6 "Agents"). A run belongs to the organisation that started it. */
 export function createRunService(options: RunStartOptions): AgentRunService {
@@ -29,13 +29,13 @@ export function createRunService(options: RunStartOptions): AgentRunService {
   const find = async (orgId: string, agentId: string | null, id: string): Promise<AgentRun> => {
     const values: SqlValue[] = [id, agentId];
     const [row] = isRunId(id) ? await database.tenantQuery<RunRow>(orgId, GET, values) : [];
-    if (row === undefined) throw notFound("Run not found");
+    if (row === undefined) throw notFound('Run not found');
     return toRun(row);
   };
 
   const service: AgentRunService = {
     async start(call, agentId, body) {
-      const made = takeBoundId(call, "run");
+      const made = takeBoundId(call, 'run');
       // A retry with the same Idempotency-Key joins the run that the first call started.
       if (made !== null) return await find(call.principal.orgId, null, made);
       return await start(call, agentId, body);
@@ -45,9 +45,9 @@ export function createRunService(options: RunStartOptions): AgentRunService {
       const { orgId } = principal;
       const { after = null, before = null, first, backwards = false } = query;
       const bad = badCursor(query, isRunId);
-      if (bad !== undefined) throw invalid("Invalid cursor", bad);
+      if (bad !== undefined) throw invalid('Invalid cursor', bad);
       if ((await database.tenantQuery(orgId, KNOWN, [agentId, orgId])).length === 0)
-        throw notFound("Agent not found");
+        throw notFound('Agent not found');
       const listed = [orgId, agentId, query.status ?? null, query.sessionId ?? null];
       const values = [...listed, after, before, first + 1];
       const rows = await database.tenantQuery<RunRow>(orgId, listStatement(backwards), values);
@@ -70,7 +70,7 @@ export function createRunService(options: RunStartOptions): AgentRunService {
         principal.orgId,
         id,
       ]);
-      if (outcome === undefined) throw notFound("Run not found");
+      if (outcome === undefined) throw notFound('Run not found');
       if (!outcome.moved) throw invalid(`Cannot cancel ${outcome.status} run`);
       if (outcome.attachments.length > 0) await options.files.removeFilesOfFailedWork(principal.orgId, id);
       return toRun(outcome);
@@ -83,7 +83,7 @@ export function createRunService(options: RunStartOptions): AgentRunService {
 /** One statement, however many runs are requested. */
 function readsOfMany(
   database: Database,
-): Pick<AgentRunService, "getMany" | "stepsOf" | "attachmentsOf" | "positions"> {
+): Pick<AgentRunService, 'getMany' | 'stepsOf' | 'attachmentsOf' | 'positions'> {
   return {
     async getMany(principal, runIds) {
       agentPlanOf(principal.plan);
