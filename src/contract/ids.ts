@@ -17,6 +17,12 @@ function digits(value: number, length: number): string {
   return text;
 }
 
+/** When an id was made, as Unix milliseconds. */
+export function timeOfId(id: string): number {
+  const time = id.slice(id.indexOf('_') + 1).slice(0, TIME);
+  return [...time].reduce((value, digit) => value * 32 + ALPHABET.indexOf(digit), 0);
+}
+
 /** The ids of one millisecond begin alike, and are counted from somewhere in the lower half of what can be counted. */
 let lastTime = -1;
 let lastText = '';

@@ -187,6 +187,8 @@ function expectWhole(found: readonly ResponseStreamEvent[]): void {
   expect([...new Set(named)]).toEqual(output.map(({ id }, at) => `${at} ${id}`));
   expect(output).toMatchObject([{ content: [{ text: WHOLE }] }, { arguments: ARGUMENTS.join('') }]);
   expect(usage).toMatchObject({ input_tokens: 10, output_tokens: 7 });
+  const created = found.flatMap((one) => ('response' in one ? [one.response.created_at] : []));
+  expect(new Set(created).size).toBe(1);
 }
 
 /** That it was paid for once. 10 tokens for 1 USD and 7 for 10 USD a million are 80,000 nano-dollars. */

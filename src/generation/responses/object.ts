@@ -1,5 +1,6 @@
 import type { Response, ResponseOutputItem, ResponseUsage } from 'openai/resources/responses/responses';
 import type { Model } from '../../models/models.types.js';
+import { timeOfId } from '../../contract/ids.js';
 import { isFields, findTokenParts } from '../../providers/index.js';
 import type { Tokens } from '../chat/usage.js';
 import { leftOutText } from '../dialects/left-out.js';
@@ -22,18 +23,18 @@ export interface Identity {
   model: Model;
   /** The tier of the requested model, which determines the price. */
   tier: string;
-  createdAt: number;
   /** Types of the tools that were left out. */
   leftOut: readonly string[];
 }
 
 /** The fields that Penstock sets in every response, also in an upstream's own object. */
-function ownFields({ id, request, model, tier, createdAt, leftOut }: Identity) {
+function ownFields({ id, request, model, tier, leftOut }: Identity) {
   const named = leftOutText(leftOut);
   return {
     id,
     object: 'response' as const,
-    created_at: createdAt,
+    // Of its id, so that a process that takes the response over writes the same.
+    created_at: Math.floor(timeOfId(id) / 1000),
     model: model.id,
     background: request.background,
     store: request.store,

@@ -57,7 +57,6 @@ export const keptAs = (body: Fields): unknown => ['response', body];
 export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
   /** The operation's id with the prefix of responses, so that queries can check whether a stored response is paid. */
   readonly id = `resp_${this.turn.chat.operationId.slice('op_'.length)}`;
-  readonly createdAt = Math.floor(Date.now() / 1000);
   readonly details = new TokenDetails();
   /** Stores it while its caller waits; null if it is not stored, or if a worker stores it. */
   keeper: ResponseKeeper | null = null;
@@ -113,7 +112,7 @@ export class ResponseWork extends DialectWork<ResponseParts, Prepared> {
     const { request, tools } = this.prepared;
     const leftOut = provider === null ? tools.leftOut : tools.native(provider).leftOut;
     const { tier } = this.turn.chat.model;
-    return { id: this.id, request, model, tier, createdAt: this.createdAt, leftOut };
+    return { id: this.id, request, model, tier, leftOut };
   }
 
   override get keptAs(): unknown {

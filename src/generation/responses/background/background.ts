@@ -108,8 +108,7 @@ async function beginChat(
   const { model, operationId } = chat;
   const id = `resp_${operationId.slice('op_'.length)}`;
   const request = readResponse({ model: model.id, input: [], background: true });
-  const createdAt = Math.floor(Date.now() / 1000);
-  const response = queued(begunResponse({ id, request, model, tier: model.tier, createdAt, leftOut: [] }));
+  const response = queued(begunResponse({ id, request, model, tier: model.tier, leftOut: [] }));
   const messages = Array.isArray(body['messages']) ? (body['messages'] as unknown[]) : [];
   const items = messages
     .filter(isFields)
