@@ -153,13 +153,13 @@ function UsageOfMonth({ range, rows, fault, reload }: ReturnType<typeof useUsage
     <>
       <p className="sums">
         <span>
-          <strong>{inDigits(requests)}</strong> requests
+          <strong>{inDigits(requests)}</strong> {requests === 1 ? 'request' : 'requests'}
         </span>
         <span>
           <strong>{inDollars(cost)}</strong> cost
         </span>
         <span>
-          <strong>{inDigits(errors)}</strong> errors
+          <strong>{inDigits(errors)}</strong> {errors === 1 ? 'error' : 'errors'}
         </span>
       </p>
       <Bars
