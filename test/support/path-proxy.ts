@@ -28,7 +28,10 @@ async function startPathProxy(path: string): Promise<PathProxy> {
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const passed = pass(request);
     if (!passed) return void socket.destroy();
+    sockets.add(socket);
     passed.on('error', () => socket.destroy());
+    // A page may be closed before its upgrade is answered.
+    socket.on('close', () => passed.destroy());
     passed.on('upgrade', ({ rawHeaders }, upstream: Duplex, first: Buffer) => {
       const lines = rawHeaders.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`));
       socket.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join('')}\r\n`);
