@@ -1,6 +1,6 @@
 export { createAddressPolicy } from './addresses.js';
 export type { AddressPolicy } from './addresses.js';
-export { createDecoder, isEncoded } from './decoder.js';
+export { createDecoder, encodingOf, isEncoded, SIGNATURE_BYTES } from './decoder.js';
 export { createEgress } from './egress.js';
 export type { EgressOptions } from './egress.js';
 export { EgressError } from './egress.types.js';

@@ -1,4 +1,4 @@
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Transport } from '../../src/providers/index.js';
 import { chargedTokens, createUpstreamEngine, streamChat, user } from '../support/chat.js';
@@ -263,6 +263,40 @@ describe('a streamed chat over an upstream', () => {
     expect(upstream.requests[0]?.headers['accept-encoding']).toBe('identity');
     upstream.queue({ chunks: ['not gzip'], headers: { 'content-encoding': 'gzip' } });
     await expect(engine.chat.stream(await org.call(), ask())).rejects.toMatchObject({ code: 'server_error' });
+  });
+
+  const declarations = [undefined, 'gzip', 'x-gzip', 'deflate', 'zstd', 'identity'];
+  const packed = [
+    { form: 'plain', pack: (bytes: Buffer) => bytes, declared: declarations },
+    { form: 'gzip', pack: gzipSync, declared: declarations },
+    { form: 'zlib', pack: deflateSync, declared: declarations },
+    { form: 'zstd', pack: zstdCompressSync, declared: declarations },
+    // They have no signature.
+    { form: 'raw deflate', pack: deflateRawSync, declared: ['deflate'] },
+    { form: 'brotli', pack: brotliCompressSync, declared: ['br'] },
+  ].flatMap(({ form, pack, declared }) => declared.map((name) => ({ form, pack, name })));
+  it.each(packed)('is read from an upstream that sends $form and declares $name', async ({ pack, name }) => {
+    const events = pack(Buffer.from([...spoken({}), end, DONE_EVENT].join('')));
+    const whole = pack(Buffer.from(JSON.stringify(completion('Hello'))));
+    const headers: Record<string, string> = name === undefined ? {} : { 'content-encoding': name };
+    const bytes = Array.from(events.subarray(0, 6), (byte) => Buffer.from([byte]));
+    upstream.queue(
+      { chunks: [events], headers },
+      { chunks: [...bytes, events.subarray(6)], chunkMs: 2, headers },
+      { body: whole, headers: { ...headers, 'content-type': 'application/json' } },
+    );
+    for (let at = 0; at < 2; at++)
+      expect((await read(ask())).chunks.at(-1)?.usage).toMatchObject({ completion_tokens: 3 });
+    const { chunks } = await read(ask());
+    expect(chunks).toMatchObject([{ choices: [{ delta: { content: 'Hello' } }] }]);
+  });
+
+  it.each([gzipSync, deflateSync, zstdCompressSync])('fails where what came is cut: %o', async (pack) => {
+    const events = pack(Buffer.from([...spoken({}), end, DONE_EVENT].join('')));
+    for (const length of [3, 12, events.length >> 1]) {
+      upstream.queue({ chunks: [events.subarray(0, length)] });
+      await expect(read(ask())).rejects.toMatchObject({ code: 'server_error' });
+    }
   });
 
   it('is one chunk where its upstream does not stream, and fails where that answers an error', async () => {
