@@ -81,7 +81,7 @@ export class FairSemaphore {
     const share = this.shareOf(orgId);
     // Calls that wait already come first.
     if (share.waiting.size === 0 && this.hasPermit(share)) return this.take(orgId);
-    if (share.waiting.size >= (this.options.maxWaitingPerOrg ?? 1000)) throw tooMany();
+    if (share.waiting.size >= (this.options.maxWaitingPerOrg ?? 1000)) throw busy();
     await this.wait(share, signal);
     return this.permitOf(share);
   }
@@ -231,6 +231,7 @@ function reserveOf(permits: number): number {
   return Math.ceil(permits / 2);
 }
 
-function tooMany(): ApiError {
+/** The work is refused for now; the caller may try again. */
+export function busy(): ApiError {
   return new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 });
 }

@@ -1,7 +1,8 @@
 export { runForOrg, currentOrgId, withoutPermit } from './org-context.js';
 export { answerTasks } from './answer-tasks.js';
 export { processEntry } from './entry.js';
-export { FairSemaphore } from './fair-semaphore.js';
+export { watchCpu } from './cpu-time.js';
+export { busy, FairSemaphore } from './fair-semaphore.js';
 export type { FairSemaphoreOptions, Permit } from './fair-semaphore.js';
 export { ProcessPool } from './process-pool.js';
 export type { ProcessPoolOptions, TaskOptions } from './process-pool.js';

@@ -3,8 +3,9 @@ import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { openPipe, separated } from './bytes-pipe.js';
 import { currentOrgId } from './org-context.js';
-import { FairSemaphore } from './fair-semaphore.js';
+import { busy, FairSemaphore } from './fair-semaphore.js';
 import { lowerPriority } from './process-priority.js';
+import { watchCpu } from './cpu-time.js';
 import { ProcessDiedError, TaskError } from './process.types.js';
 import type { TaskReply } from './process.types.js';
 
@@ -78,7 +79,7 @@ export class ProcessPool {
    * If the process of a task dies, the task is run once more in another one: the process may have been killed for another reason (by the system
    * when memory is short, or by an operator). A task that ends two processes is at fault.
    * @throws TaskError what the task threw; the signal's reason; ProcessDiedError if it took too long or ended two processes; ApiError
-   * unavailable if too many tasks of the organisation wait already
+   * unavailable if too many tasks of the organisation wait already, or if it took too long because the machine is busy
    */
   async run(task: object, options: TaskOptions = {}): Promise<unknown> {
     const permit = await this.permits.acquire(currentOrgId(), options.signal);
@@ -196,8 +197,11 @@ export class ProcessPool {
     child.channel?.ref();
     worker.pipe?.ref();
     const stop = () => this.end(worker, 'SIGKILL');
+    const lacksCpu = watchCpu(child.pid);
+    let isStarved = false;
     const late = () => {
       entry.last = true;
+      isStarved = lacksCpu();
       stop();
     };
     const deadline = setTimeout(late, this.options.taskTimeoutMs);
@@ -219,6 +223,7 @@ export class ProcessPool {
     };
     const onExit = () => {
       if (signal?.aborted === true) finish(() => reject(signal.reason), false);
+      else if (isStarved) finish(() => reject(busy()), false);
       else if (entry.last || this.closed) finish(() => reject(new ProcessDiedError()), false);
       else finish(() => this.retry(entry), false);
     };

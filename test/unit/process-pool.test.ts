@@ -28,7 +28,10 @@ process.on('message', ({ id, task }) => {
   appendFileSync(task.log, 'begun\\n');
   const begun = readFileSync(task.log, 'utf8').split('\\n').length - 1;
   if (begun <= task.deaths) process.kill(process.pid, 'SIGKILL');
-  else setTimeout(() => process.send({ id, result: begun }), task.forMs ?? 0);
+  else {
+    for (const until = Date.now() + (task.busyMs ?? 0); Date.now() < until; );
+    setTimeout(() => process.send({ id, result: begun }), task.forMs ?? 0);
+  }
 });`,
 );
 
@@ -121,7 +124,7 @@ it('a task that was aborted before it came shortens no rest: the next one is not
   }
 });
 
-it('a task whose process is killed is done by another one, once; one that takes too long is not', async () => {
+it('a task whose process is killed is done by another one, once; one that takes too long is not, and is at fault only if it was at work', async () => {
   const pool = new ProcessPool({ entry: mortal, size: 1, heapMb: 64, taskTimeoutMs: 1500 });
   const run = (name: string, task: object) => pool.run({ log: join(folder, name), ...task });
   const begun = (name: string) => readFileSync(join(folder, name), 'utf8').split('\n').length - 1;
@@ -129,8 +132,12 @@ it('a task whose process is killed is done by another one, once; one that takes 
     expect(await run('killed', { deaths: 1 })).toBe(2);
     await expect(run('deadly', { deaths: 9 })).rejects.toThrow('The working process died');
     expect(begun('deadly')).toBe(2);
-    await expect(run('late', { deaths: 0, forMs: 60_000 })).rejects.toThrow('The working process died');
+    // At fault, unless the tests beside it leave it too little of the processor.
+    await expect(run('late', { deaths: 0, busyMs: 60_000 })).rejects.toThrow(/died|unavailable/);
     expect(begun('late')).toBe(1);
+    // It uses no processor, as a task that gets none: it is not at fault.
+    await expect(run('starved', { deaths: 0, forMs: 60_000 })).rejects.toMatchObject({ code: 'unavailable' });
+    expect(begun('starved')).toBe(1);
   } finally {
     pool.close();
   }

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { ExtractedText } from '../agents.types.js';
 import type { FileKind } from './file-kind.js';
-import { lowerPriority } from '../../processes/index.js';
+import { busy, lowerPriority, watchCpu } from '../../processes/index.js';
 
 /** Both stay under what trust 2 allows a hostile file (60 s, 512 MB), with room for the start and the end. */
 const TIME_LIMIT_MS = 55_000;
@@ -41,11 +41,14 @@ async function residentBytes(pid: number): Promise<number | null> {
 }
 
 /** Kills the process when it takes too long (`until`, by the process's clock) or too much, and says why. */
-function guard(child: ChildProcess, until: number, stop: (reason: string) => void): () => void {
-  const timer = setTimeout(() => stop('The file takes too long to read'), until - performance.now());
+function guard(child: ChildProcess, until: number, stop: (reason: Error) => void): () => void {
+  const lacksCpu = watchCpu(child.pid);
+  const late = () => stop(lacksCpu() ? busy() : new ExtractionError('The file takes too long to read'));
+  const timer = setTimeout(late, until - performance.now());
   const look = setInterval(() => {
     void residentBytes(child.pid ?? 0).then((bytes) => {
-      if (bytes !== null && bytes > MEMORY_LIMIT_BYTES) stop('The file needs too much memory to read');
+      if (bytes !== null && bytes > MEMORY_LIMIT_BYTES)
+        stop(new ExtractionError('The file needs too much memory to read'));
     });
   }, LOOK_MS);
   return () => {
@@ -63,7 +66,7 @@ export interface Document {
 
 /**
  * A document's passages with their vectors, in parts as knowledge.queries.ts stores them: JSON that is passed on without being parsed, because it may be long.
- * @throws ExtractionError
+ * @throws ExtractionError; ApiError unavailable if the machine is too busy to read it in time
  */
 export async function extractPassages(document: Document): Promise<Iterable<Buffer>> {
   const output = await readIn(document, ['passages', String(PART)], TIME_LIMIT_MS);
@@ -84,7 +87,7 @@ function* linesOf(pieces: readonly Buffer[]): Generator<Buffer, void> {
   }
 }
 
-/** The beginning of a document's text. @throws ExtractionError */
+/** The beginning of a document's text. @throws ExtractionError; ApiError unavailable if the machine is too busy to read it in time */
 export async function extractText(document: Document, maxCharacters: number): Promise<ExtractedText> {
   const output = await readIn(document, ['text', String(maxCharacters)], GIVEN_TIME_LIMIT_MS);
   return JSON.parse(Buffer.concat(output).toString('utf8')) as ExtractedText;
@@ -116,17 +119,17 @@ async function readOnce({ bytes, kind, signal, wanted, until }: Attempt): Promis
     env: {},
   });
   lowerPriority(child.pid);
-  let reason: string | null = null;
-  const stop = (why: string): void => {
+  let reason: Error | null = null;
+  const stop = (why: Error): void => {
     reason ??= why;
     child.kill('SIGKILL');
   };
   const release = guard(child, until, stop);
-  const aborted = (): void => stop('Aborted');
+  const aborted = (): void => stop(new ExtractionError('Aborted'));
   signal.addEventListener('abort', aborted, { once: true });
   try {
     const output = await outputOf(child, bytes, stop);
-    if (reason !== null) throw new ExtractionError(reason);
+    if (reason !== null) throw reason;
     if (child.signalCode !== null) return null;
     if (child.exitCode === 0) return output;
     throw new ExtractionError(lastWords(output) || 'The file cannot be read');
@@ -142,13 +145,13 @@ function lastWords(output: readonly Buffer[]): string {
   return end.slice(end.lastIndexOf('\n') + 1).slice(0, MAX_REASON);
 }
 
-function outputOf(child: ChildProcess, bytes: Buffer, stop: (reason: string) => void): Promise<Buffer[]> {
+function outputOf(child: ChildProcess, bytes: Buffer, stop: (reason: Error) => void): Promise<Buffer[]> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let size = 0;
     child.stdout?.on('data', (part: Buffer) => {
       size += part.length;
-      if (size > MAX_OUTPUT) stop('The file has too much text');
+      if (size > MAX_OUTPUT) stop(new ExtractionError('The file has too much text'));
       else parts.push(part);
     });
     child.on('error', reject);
