@@ -1,6 +1,6 @@
 /** The audio process (see audio.ts): reads untrusted files and converts upstreams' files. Ends with its parent. */
 import { answerTasks } from '../processes/index.js';
-import type { AudioTask } from './audio.types.js';
+import type { AudioTask, ProbeReply } from './audio.types.js';
 import { decodeMono } from './decode/decode.js';
 import { measure } from './decode/measure.js';
 import { probe } from './decode/probe.js';
@@ -15,7 +15,9 @@ answerTasks<AudioTask>(async (task) => {
   const probed = await probe(bytes);
   if (task.kind === 'probe') {
     const { contentType, sampleRate, channels } = probed;
-    return { contentType, sampleRate, channels, ...(await measure(bytes, probed)) };
+    const repaired = bytes === task.bytes ? null : bytes;
+    const measured = await measure(bytes, probed);
+    return { contentType, sampleRate, channels, ...measured, repaired } satisfies ProbeReply;
   }
   const samples = await decodeMono(bytes, probed, MAX_CONVERTED_SECONDS);
   return {

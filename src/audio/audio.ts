@@ -1,12 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { ProcessDiedError, processEntry, ProcessPool, TaskError } from '../processes/index.js';
 import { UnreadableAudioError } from './audio.types.js';
-import type { Audio, AudioFacts, AudioOptions, AudioTask, MadeAudio } from './audio.types.js';
+import type { Audio, AudioOptions, AudioTask, MadeAudio, ProbeReply } from './audio.types.js';
 
 const HEAP_MB = 512;
 const CONVERTING_TIMEOUT_MS = 600_000;
 /** Callers wait for it: 30 s in all (decisions 1). */
 const READING_TIMEOUT_MS = 25_000;
+
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
 
 /** Starts no process yet: they start with the first task and stop 20 s after the last. */
 export function createAudio(): Audio {
@@ -30,11 +33,14 @@ export function createAudio(): Audio {
     }
   };
   return {
-    probe: async (bytes, options) => (await run(readers, { kind: 'probe', bytes }, options)) as AudioFacts,
+    async probe(given, options) {
+      const reply = (await run(readers, { kind: 'probe', bytes: given }, options)) as ProbeReply;
+      const { repaired, ...facts } = reply;
+      return { ...facts, bytes: asBuffer(repaired ?? given) };
+    },
     async convert(given, format, options) {
       const made = (await run(converters, { kind: 'convert', bytes: given, format }, options)) as MadeAudio;
-      const { buffer, byteOffset, byteLength } = made.bytes;
-      return { ...made, bytes: Buffer.from(buffer, byteOffset, byteLength) };
+      return { ...made, bytes: asBuffer(made.bytes) };
     },
     close() {
       converters.close();

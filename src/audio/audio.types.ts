@@ -16,6 +16,15 @@ export interface AudioFacts {
   readable: boolean;
 }
 
+/** Facts about a file, and the file. */
+export interface ProbedAudio extends AudioFacts {
+  /** The given bytes; or the same sound in a new file, where headers or tables do not fit what is in it, so that every reader hears all of it. */
+  bytes: Buffer;
+}
+
+/** What the process answers to `probe`; `repaired` is null for a file that is as it should be. */
+export type ProbeReply = AudioFacts & { repaired: Uint8Array | null };
+
 export type AudioTask =
   | { kind: 'probe'; bytes: Uint8Array }
   | { kind: 'convert'; bytes: Uint8Array; format: AudioFormat };
@@ -40,7 +49,7 @@ export interface AudioOptions {
 /** Reads and converts sound, in child processes off the event loop. Aborting a task kills the process that does it. */
 export interface Audio {
   /** Reads facts about a file. It is decoded to its end, at most four hours of sound. @throws UnreadableAudioError */
-  probe(bytes: Uint8Array, options?: AudioOptions): Promise<AudioFacts>;
+  probe(bytes: Uint8Array, options?: AudioOptions): Promise<ProbedAudio>;
   /** Converts a file to another format. @throws UnreadableAudioError */
   convert(bytes: Uint8Array, format: AudioFormat, options?: AudioOptions): Promise<MadeAudio>;
   close(): void;

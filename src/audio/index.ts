@@ -1,4 +1,3 @@
 export { createAudio } from './audio.js';
 export { UnreadableAudioError } from './audio.types.js';
 export type * from './audio.types.js';
-export { withTrueSizes } from './decode/true-file.js';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAudio, withTrueSizes } from '../../src/audio/index.js';
+import { withTrueSizes } from '../../src/audio/decode/true-file.js';
+import { createAudio } from '../../src/audio/index.js';
 import { createSound } from '../../src/sandbox/sound/sound.js';
 import { downloadFrom, flacOf, m4aOf, samplesOf, waveOf, webmOf } from '../support/audio.js';
 import {
@@ -128,6 +129,17 @@ const FORGED: [string, Forged][] = [
   ['MP3 behind a tag', () => mp3Claiming(sound('mp3'), { frames: 1, tag: 3000, rate: RATE })],
   ['Ogg that ends after a twelfth of a second', () => oggEndingAt(sound('opus'), 4000n)],
   ['Ogg that ends after a day', () => oggEndingAt(sound('opus'), 48_000n * 86_400n)],
+  ['Ogg whose last page tells no end', () => oggEndingAt(sound('opus'), -1n, 1)],
+  ...[1, 3, 700, 5000, 100_000].flatMap((size): [string, Forged][] =>
+    (['mp3', 'aac', 'opus'] as const).flatMap((format): [string, Forged][] => [
+      [`${format} behind ${size} zeros`, () => Buffer.concat([Buffer.alloc(size), sound(format)])],
+      [
+        `${format} behind ${size} bytes of 255`,
+        () => Buffer.concat([Buffer.alloc(size, 255), sound(format)]),
+      ],
+      [`${format} behind ${size} letters`, () => Buffer.concat([Buffer.alloc(size, 'ice '), sound(format)])],
+    ]),
+  ),
   ['FLAC of a hundred samples', () => patched(flacOf(samples), 'fLaC', [4 + 4 + 14, 100])],
   ['FLAC of a billion samples', () => patched(flacOf(samples), 'fLaC', [4 + 4 + 14, 1e9])],
   ['MP4 of AAC in no time', async () => await hurried(await m4aOf(samples), 'mp4')],

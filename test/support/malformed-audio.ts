@@ -88,14 +88,15 @@ const OGG_CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value >>> 0;
 });
 
-/** An Ogg file whose pages all claim to end at the same position. */
-export function oggEndingAt(file: Buffer, granule: bigint): Buffer {
+/** An Ogg file whose pages all claim to end at the same position; or only its last ones. */
+export function oggEndingAt(file: Buffer, granule: bigint, last = Infinity): Buffer {
   const out = Buffer.from(file);
+  const first = Math.max(2, file.toString('latin1').split('OggS').length - 1 - last);
   for (let at = 0, page = 0; at + 27 <= out.length; page++) {
     const segments = out[at + 26] ?? 0;
     const body = out.subarray(at + 27, at + 27 + segments).reduce((sum, size) => sum + size, 0);
     const end = at + 27 + segments + body;
-    if (page >= 2) out.writeBigInt64LE(granule, at + 6);
+    if (page >= first) out.writeBigInt64LE(granule, at + 6);
     out.writeUInt32LE(0, at + 22);
     let crc = 0;
     for (const byte of out.subarray(at, end)) crc = ((crc << 8) ^ (OGG_CRC[(crc >>> 24) ^ byte] ?? 0)) >>> 0;

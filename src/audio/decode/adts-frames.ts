@@ -27,6 +27,10 @@ function firstFrame(file: Buffer): number {
 /** Profile and rate, which all frames of a file share. */
 const kindAt = (file: Buffer, at: number): number => (file[at + 2] ?? 0) & 0xfc;
 
+/** A frame at a place; null: none begins there. */
+export const adtsFrameAt = (file: Buffer, at: number): { length: number; kind: number } | null =>
+  isFrame(file, at) ? { length: lengthAt(file, at), kind: kindAt(file, at) } : null;
+
 /** The same file where its frames follow one another, and where it is no ADTS; else its frames. */
 export function withFramesOnly(bytes: Uint8Array): Uint8Array {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

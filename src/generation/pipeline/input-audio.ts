@@ -1,6 +1,6 @@
 import { storageLimitOf } from '../../access/index.js';
-import { UnreadableAudioError, withTrueSizes } from '../../audio/index.js';
-import type { Audio, AudioFacts } from '../../audio/index.js';
+import { UnreadableAudioError } from '../../audio/index.js';
+import type { Audio, AudioFacts, ProbedAudio } from '../../audio/index.js';
 import { freeBytes } from '../../collections/free-bytes.js';
 import { fileTooLarge, invalid } from '../../contract/errors.js';
 import { fileReference } from '../../files/index.js';
@@ -58,12 +58,15 @@ async function readAudio(
   call: CallContext,
   wanted: Omit<Wanted, 'jobId'>,
 ): Promise<{ bytes: Buffer; facts: AudioFacts }> {
-  const bytes = asBuffer(withTrueSizes(await bytesOf(options, call, wanted)));
+  const given = await bytesOf(options, call, wanted);
+  let bytes: Buffer | null = null;
   try {
-    return { bytes, facts: await acceptedFacts(options, bytes, { ...wanted, signal: call.signal }) };
-  } catch (error) {
-    forget(wanted, bytes);
-    throw error;
+    const accepted = await acceptedAudio(options, given, { ...wanted, signal: call.signal });
+    const { bytes: own, ...facts } = accepted;
+    bytes = own;
+    return { bytes: own, facts };
+  } finally {
+    if (bytes?.buffer !== given.buffer) forget(wanted, given);
   }
 }
 
@@ -72,11 +75,11 @@ function forget({ value }: Pick<Wanted, 'value'>, bytes: Buffer): void {
   if (typeof value === 'string') freeBytes(bytes);
 }
 
-async function acceptedFacts(
+async function acceptedAudio(
   options: Pick<InputAudioOptions, 'audio'>,
   bytes: Buffer,
   wanted: Omit<Wanted, 'jobId' | 'value'> & { signal: AbortSignal },
-): Promise<AudioFacts> {
+): Promise<ProbedAudio> {
   const { field, reader, contentTypes, maxSeconds, signal } = wanted;
   const names = [...contentTypes.values()].join(', ');
   const facts = await probed(options, bytes, { field, names, signal });
@@ -135,7 +138,7 @@ async function probed(
   { audio }: Pick<InputAudioOptions, 'audio'>,
   bytes: Buffer,
   { field, names, signal }: { field: string; names: string; signal: AbortSignal },
-): Promise<AudioFacts> {
+): Promise<ProbedAudio> {
   try {
     return await audio.probe(bytes, { signal });
   } catch (error) {

@@ -1,4 +1,3 @@
-import { withTrueSizes } from '../../audio/index.js';
 import type { Audio, AudioFormat } from '../../audio/index.js';
 import { fileReference } from '../../files/index.js';
 import type { FileService } from '../../files/files.types.js';
@@ -44,8 +43,7 @@ export async function inFormat(
   { format, signal }: { format: AudioFormat; signal: AbortSignal },
 ): Promise<SoundInFormat> {
   return await decodeUpstreamMedia('audio', async () => {
-    const bytes = withTrueSizes(given);
-    const facts = await audio.probe(bytes, { signal });
+    const { bytes, ...facts } = await audio.probe(given, { signal });
     if (facts.contentType === SOUND_TYPES[format])
       return { bytes, durationSeconds: durationSeconds ?? facts.durationSeconds };
     return await audio.convert(bytes, format, { signal });
