@@ -1,5 +1,5 @@
 /**
- * `npm run clients`: installs the clients that the fault tests call Penstock with (test/clients/package.json, and test/clients/requirements.txt with
+ * `npm run clients`: installs the clients that the tests call Penstock with (test/clients/package.json, and test/clients/requirements.txt with
  * schemathesis where there is python3) into `.cache/clients`, and the gateway that they call it through (test/clients/gateway) below it, where they are not installed yet.
  * Ends with 1 when those of npm could not be installed.
  */

@@ -124,7 +124,7 @@ export const usageRoutes: Route[] = [
         example: '2026-12-01T00:00:00Z',
       },
       interval: { description: 'The length of the intervals.', example: 'day' },
-      group_by: { description: `At most two dimensions. ${SEVERAL}` },
+      group_by: { description: `At most two dimensions. ${SEVERAL}`, maxItems: 2 },
       time_zone: { description: 'The time zone of days and months. Default: UTC.', example: 'Europe/Berlin' },
       ...filters,
     },

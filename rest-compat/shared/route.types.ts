@@ -13,6 +13,7 @@ export interface ParameterHint {
   minimum?: number;
   maximum?: number;
   pattern?: string;
+  maxItems?: number;
   enum?: readonly string[];
   example?: string | number | boolean;
   /** For lists: whether commas separate values. Default true. */
@@ -155,7 +156,13 @@ export interface Route {
    * Escape hatch: the request may (or, without `body`, must) be multipart/form-data. Its fields are the body; the resolver also gets the
    * file of this form field. The limit is a number of bytes, or the plan's for knowledge files; `accepts` lists content types.
    */
-  upload?: { field: string; limit: number | 'knowledge'; accepts: string };
+  upload?: {
+    field: string;
+    limit: number | 'knowledge';
+    accepts: string;
+    /** Fields of the JSON body that a form does not have, because the file is in their place. */
+    replaces?: readonly string[];
+  };
   /**
    * Escape hatch: the body has another dialect than the resolver's. It is read when the caller's scope is known. Its errors are thrown at step 6
    * of decisions 1, after windows and plan.

@@ -140,7 +140,14 @@ export class RunAgentInput {
   @Field(() => String, { description: 'At most 10,000 characters.' })
   input!: string;
 
-  @Extensions({ jsonSchema: { maxItems: 10 } })
+  @Extensions({
+    jsonSchema: {
+      maxItems: 10,
+      contains: { properties: { type: { const: 'image' } } },
+      minContains: 0,
+      maxContains: 4,
+    },
+  })
   @Field(() => [RunAttachmentInput], {
     nullable: true,
     description: 'At most ten, at most four of them images.',

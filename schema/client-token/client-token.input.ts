@@ -1,4 +1,5 @@
 import { Extensions, Field, ID, InputType, Int } from 'type-graphql';
+import { CLIENT_TOKEN_SCOPES } from '../../src/access/index.js';
 import type { Scope } from '../../src/contract/words.js';
 import { KeyRateInput } from '../api-key/api-key.input.js';
 import { KeyScope } from '../enums.js';
@@ -12,6 +13,7 @@ const POSITIVE_USD = '^(?=.*[1-9])\\d{1,9}(\\.\\d{1,9})?$';
     'The rights of a browser, and their duration. At most one of `jobId`, `runId`, `responseId` and `agentId` may be given: the token can then use only that object.',
 })
 export class CreateClientTokenInput {
+  @Extensions({ jsonSchema: { minItems: 1, items: { type: 'string', enum: [...CLIENT_TOKEN_SCOPES] } } })
   @Field(() => [KeyScope], { description: 'At least one of your own scopes; never `tokens` or `webhooks`.' })
   scopes!: Scope[];
 

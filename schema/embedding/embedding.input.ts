@@ -3,8 +3,14 @@ import { EmbeddingEncoding } from '../enums.js';
 import { modelId } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-/** Token ids of cl100k_base. */
-const TOKEN_IDS = { type: 'array', minItems: 1, items: { type: 'integer', minimum: 0, maximum: 100_276 } };
+/** Token ids of cl100k_base: its vocabulary, and its special tokens. */
+const TOKEN_ID = {
+  anyOf: [
+    { type: 'integer', minimum: 0, maximum: 100_255 },
+    { enum: [100_257, 100_258, 100_259, 100_260, 100_276] },
+  ],
+};
+const TOKEN_IDS = { type: 'array', minItems: 1, items: TOKEN_ID };
 
 @InputType({ description: 'Texts to turn into vectors.' })
 export class CreateEmbeddingsInput {

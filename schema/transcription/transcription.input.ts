@@ -45,6 +45,7 @@ export class CreateTranscriptionInput {
   @Field(() => Boolean, { nullable: true, description: 'Whether to translate into English. Default false.' })
   translation?: boolean | null;
 
+  @Extensions({ jsonSchema: { type: 'object' } })
   @Field(() => Json, { nullable: true, description: 'Further parameters of the model.' })
   modelInputs?: Record<string, unknown> | null;
 }

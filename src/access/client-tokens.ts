@@ -19,6 +19,9 @@ const DEFAULT_TTL_SECONDS = 900;
 /** What a browser may never do: make more tokens, and send the organisation's events elsewhere. */
 const NEVER: ReadonlySet<Scope> = new Set<Scope>(['tokens', 'webhooks']);
 
+/** The scopes that a client token can have, if its maker has them. */
+export const CLIENT_TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !NEVER.has(scope));
+
 /** At most so many credits (hundredths), or nano-dollars of upstream cost. */
 export interface TokenCap {
   unit: 'credits' | 'usd';

@@ -4,7 +4,7 @@ export { createAuthenticator } from './authenticator.js';
 export { createDemo } from './demo.js';
 export { effectivePlan } from './effective-plan.js';
 export type { EffectivePlan, SubscriptionState } from './effective-plan.js';
-export { createClientTokenService } from './client-tokens.js';
+export { CLIENT_TOKEN_SCOPES, createClientTokenService } from './client-tokens.js';
 export type { ClientTokenService, MadeClientToken, NewClientToken } from './client-tokens.js';
 export { readClientToken } from './client-token.input.js';
 export { isClientToken } from './client-tokens.js';

@@ -14,24 +14,78 @@ const BLOCK: JsonSchema = {
   additionalProperties: true,
 };
 
-const MESSAGE: JsonSchema = {
+/** An object with these properties, and others that a model may read. */
+const withFields = (
+  properties: Record<string, JsonSchema>,
+  optional: readonly string[] = [],
+): JsonSchema => ({
   type: 'object',
-  properties: {
-    role: { enum: ['user', 'assistant', 'system'] },
-    content: { anyOf: [TEXT, { type: 'array', items: BLOCK }] },
-  },
-  required: ['role', 'content'],
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
   additionalProperties: true,
+});
+const blocksOf = (...forms: JsonSchema[]): JsonSchema => ({
+  anyOf: [TEXT, { type: 'array', items: { anyOf: forms } }],
+});
+
+const TEXT_BLOCK = withFields({ type: { const: 'text' }, text: TEXT });
+const SEARCH_BLOCK = withFields({ type: { const: 'search_result' }, content: blocksOf(TEXT_BLOCK) });
+const REFERENCE = withFields({ type: { const: 'tool_reference' }, tool_name: TEXT }, ['tool_name']);
+const FILE_SOURCES = [
+  withFields({ type: { const: 'base64' }, media_type: TEXT, data: TEXT }),
+  withFields({ type: { const: 'url' }, url: TEXT }),
+];
+const IMAGE = withFields({ type: { const: 'image' }, source: { anyOf: FILE_SOURCES } });
+const DOCUMENT = withFields({
+  type: { const: 'document' },
+  source: {
+    anyOf: [
+      ...FILE_SOURCES,
+      withFields({ type: { const: 'text' }, data: TEXT }),
+      withFields({ type: { const: 'content' }, content: blocksOf(TEXT_BLOCK, IMAGE) }),
+    ],
+  },
+});
+const PARTS = [TEXT_BLOCK, IMAGE, DOCUMENT, SEARCH_BLOCK, REFERENCE];
+const TOOL_RESULT = withFields(
+  {
+    type: { const: 'tool_result' },
+    tool_use_id: NAME,
+    content: { anyOf: [...(blocksOf(...PARTS)['anyOf'] as JsonSchema[]), { type: 'null' }] },
+  },
+  ['content'],
+);
+const TOOL_USE = withFields({ type: { const: 'tool_use' }, id: NAME, name: NAME, input: {} }, ['input']);
+/** Reasoning, and blocks of a maker's own tools. */
+const MAKERS_BLOCK = withFields({
+  type: {
+    type: 'string',
+    pattern:
+      '^(thinking|redacted_thinking|server_tool_use|mcp_tool_use|container_upload|compaction|fallback|[a-z_]+_tool_result)$',
+  },
+});
+
+const messageOf = (role: string, ...forms: JsonSchema[]): JsonSchema =>
+  withFields({ role: { const: role }, content: blocksOf(...forms) });
+
+const MESSAGE: JsonSchema = {
+  anyOf: [
+    messageOf('user', ...PARTS, TOOL_RESULT),
+    messageOf('assistant', TEXT_BLOCK, TOOL_USE, MAKERS_BLOCK),
+    messageOf('system', TEXT_BLOCK),
+  ],
 };
 
 const TOOL: JsonSchema = {
   type: 'object',
   properties: {
-    type: nullable('string'),
-    name: TEXT,
-    description: nullable('string'),
-    input_schema: { type: 'object', additionalProperties: true },
+    type: nullable('string', { minLength: 1, description: 'Default: `custom`.' }),
+    name: { description: 'The name of a `custom` tool.' },
+    description: { description: 'What the tool does, for the model.' },
+    input_schema: { description: 'The JSON Schema of the input of a `custom` tool.' },
   },
+  if: { properties: { type: { enum: ['custom', null] } } },
+  then: withFields({ name: NAME, input_schema: { type: 'object' } }),
   additionalProperties: true,
 };
 
@@ -39,7 +93,7 @@ const TOOL: JsonSchema = {
 const INPUT: Record<string, JsonSchema> = {
   model: nullable('string'),
   messages: { type: 'array', minItems: 1, items: MESSAGE },
-  system: { anyOf: [TEXT, { type: 'array', items: BLOCK }, { type: 'null' }] },
+  system: { anyOf: [TEXT, { type: 'array', items: TEXT_BLOCK }, { type: 'null' }] },
   tools: { anyOf: [{ type: 'array', maxItems: 128, items: TOOL }, { type: 'null' }] },
   tool_choice: nullable('object', {
     properties: {

@@ -16,10 +16,11 @@ const partOf = (type: string, properties: Record<string, JsonSchema>, required: 
 });
 
 const FURTHER_PARTS: JsonSchema[] = [
-  partOf('input_audio', { data: TEXT, format: { type: 'string', examples: ['wav', 'mp3'] } }, [
-    'data',
-    'format',
-  ]),
+  partOf(
+    'input_audio',
+    { data: TEXT, format: { type: 'string', pattern: '^[a-z0-9]{2,8}$', examples: ['wav', 'mp3'] } },
+    ['data', 'format'],
+  ),
   partOf(
     'file',
     {

@@ -103,7 +103,7 @@ const BODY_SCHEMA: JsonSchema = {
     prompt: {
       anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 1 }],
     },
-    max_tokens: nullable('integer', { minimum: 1 }),
+    max_tokens: nullable('integer', { minimum: 1, maximum: 10_000_000 }),
     temperature: nullable('number', { minimum: 0, maximum: 2 }),
     top_p: nullable('number', { minimum: 0, maximum: 1 }),
     n: { enum: [1, null] },

@@ -1,4 +1,5 @@
 import { EDIT_OPERATIONS } from '../../../src/contract/edit-operations.js';
+import { EDIT_FORMS_AT_V1 } from '../../shared/openapi/variants.js';
 import type { JsonSchema } from '../../shared/route.types.js';
 
 const nullable = (type: string, more: JsonSchema = {}): JsonSchema => ({ type: [type, 'null'], ...more });
@@ -25,7 +26,7 @@ export const GENERATION_BODY: JsonSchema = {
     size: oneOf('auto', '512x512', '1024x1024', '1792x1024', '1024x1792', '1536x1024', '1024x1536'),
     style: oneOf('vivid', 'natural'),
     negative_prompt: nullable('string', { maxLength: 32_000 }),
-    seed: nullable('integer'),
+    seed: nullable('integer', { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
     upscale: oneOf('none', '2x', '4x'),
   },
   required: ['prompt'],
@@ -43,6 +44,20 @@ const PICTURES: JsonSchema = {
   anyOf: [PICTURE, { type: 'array', items: PICTURE, maxItems: 1 }, { type: 'null' }],
 };
 
+const NONE: JsonSchema = { anyOf: [{ type: 'null' }, { type: 'array', maxItems: 0 }] };
+const ONE: JsonSchema = { anyOf: [PICTURE, { type: 'array', items: PICTURE, minItems: 1, maxItems: 1 }] };
+
+/** The picture is in one of the two fields. */
+const ONE_PICTURE: JsonSchema = {
+  anyOf: [
+    { properties: { image: ONE, images: NONE }, required: ['image'] },
+    { properties: { image: NONE, images: ONE }, required: ['images'] },
+  ],
+};
+
+/** 10 to 4096. */
+const SIDE = '([1-9][0-9]{1,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-6])';
+
 export const EDIT_BODY: JsonSchema = {
   type: 'object',
   properties: {
@@ -54,7 +69,8 @@ export const EDIT_BODY: JsonSchema = {
     ...SHARED,
     n: { enum: [1, null] },
     size: nullable('string', {
-      description: '`auto`, or the size of the result: `<width>x<height>`.',
+      description: '`auto`, or the size of the result: `<width>x<height>`, each from 10 to 4096.',
+      pattern: `^(auto|${SIDE}x${SIDE})$`,
     }),
     strength: nullable('number', { minimum: 0, maximum: 1 }),
     direction: oneOf('left', 'right', 'top', 'bottom', 'all'),
@@ -63,6 +79,8 @@ export const EDIT_BODY: JsonSchema = {
     scale: { enum: [2, 4, null] },
     model_inputs: nullable('object'),
   },
+  ...ONE_PICTURE,
+  ...EDIT_FORMS_AT_V1,
 };
 
 interface Described {

@@ -242,7 +242,12 @@ const editRows = contractEdits.map(({ document, body: { example = {} } = { examp
     schema: EDIT_BODY,
     example: { image: (example as JsonSchema)['image'], prompt: 'A pencil sketch' },
   },
-  upload: { field: 'image', limit: MAX_FORM_BYTES, accepts: 'image/png, image/jpeg, image/webp' },
+  upload: {
+    field: 'image',
+    replaces: ['images'],
+    limit: MAX_FORM_BYTES,
+    accepts: 'image/png, image/jpeg, image/webp',
+  },
   describe: describeImages,
   answerEventSchema: eventsOf('image_edit'),
   schemaName: 'ImageEditsResponse',

@@ -2,13 +2,95 @@ import type { JsonSchema } from '../../shared/route.types.js';
 
 const TEXT: JsonSchema = { type: 'string' };
 const nullable = (type: string, more: JsonSchema = {}): JsonSchema => ({ type: [type, 'null'], ...more });
-const anyObject: JsonSchema = { type: 'object', additionalProperties: true };
 
 const ITEM: JsonSchema = {
   type: 'object',
   description: 'An item of the convention: a message, a tool call or its output, or reasoning.',
   properties: { type: TEXT, id: nullable('string'), role: TEXT, content: {} },
   additionalProperties: true,
+};
+
+/** An object with these properties, and others that a model may read. */
+const withFields = (
+  properties: Record<string, JsonSchema>,
+  optional: readonly string[] = [],
+): JsonSchema => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  additionalProperties: true,
+});
+const NAME: JsonSchema = { type: 'string', minLength: 1 };
+const NO_ID: JsonSchema = { type: 'null', description: 'Send the file itself.' };
+
+const SAID = [
+  withFields({ type: { enum: ['input_text', 'output_text', 'text'] }, text: TEXT }),
+  withFields({ type: { const: 'refusal' }, refusal: TEXT }),
+];
+const PARTS = [
+  ...SAID,
+  withFields({ type: { enum: ['input_image', 'computer_screenshot'] }, image_url: TEXT, file_id: NO_ID }, [
+    'file_id',
+  ]),
+  withFields({ type: { const: 'input_file' }, file_data: NAME, file_id: NO_ID }, ['file_id']),
+  withFields({ type: { const: 'input_file' }, file_url: NAME, file_id: NO_ID }, ['file_id']),
+];
+const contentOf = (parts: JsonSchema[]): JsonSchema => ({
+  anyOf: [TEXT, { type: 'array', items: { anyOf: parts } }],
+});
+const messageOf = (roles: string[], parts: JsonSchema[]): JsonSchema =>
+  withFields({ type: { enum: ['message', null] }, role: { enum: roles }, content: contentOf(parts) }, [
+    'type',
+  ]);
+
+/** Reasoning, and items of a maker's own tools. */
+const MAKERS_ITEM = withFields({
+  type: {
+    type: 'string',
+    pattern:
+      '^(reasoning|compaction|compaction_trigger|additional_tools|configuration_update|program|program_output|(web_search|file_search|code_interpreter|image_generation|mcp|tool_search|computer|local_shell|shell|apply_patch)_[a-z_]+)$',
+  },
+});
+
+/** An item of a request. */
+const INPUT_ITEM: JsonSchema = {
+  description: 'An item of the convention: a message, a tool call or its output, or reasoning.',
+  anyOf: [
+    messageOf(['user', 'system', 'developer'], PARTS),
+    messageOf(['assistant'], SAID),
+    withFields({ type: { const: 'item_reference' }, id: NAME }),
+    withFields({ type: { const: 'function_call' }, call_id: NAME, name: NAME, arguments: TEXT }),
+    withFields({ type: { const: 'custom_tool_call' }, call_id: NAME, name: NAME, input: TEXT }),
+    withFields({
+      type: { enum: ['function_call_output', 'custom_tool_call_output'] },
+      call_id: NAME,
+      output: contentOf(PARTS),
+    }),
+    MAKERS_ITEM,
+  ],
+};
+
+/** A tool that the model is to call. */
+const CHOSEN: JsonSchema = {
+  type: 'object',
+  properties: { type: NAME, name: { description: 'The name of a `function` or `custom` tool.' } },
+  required: ['type'],
+  if: { properties: { type: { enum: ['function', 'custom'] } } },
+  then: withFields({ name: NAME }),
+  additionalProperties: true,
+};
+const CHOICE: JsonSchema = {
+  ...CHOSEN,
+  properties: {
+    ...(CHOSEN['properties'] as JsonSchema),
+    tools: { description: 'The tools of `allowed_tools`.' },
+  },
+  allOf: [
+    {
+      if: { properties: { type: { const: 'allowed_tools' } } },
+      then: withFields({ tools: { type: 'array', items: CHOSEN } }),
+    },
+  ],
 };
 
 const TOOL: JsonSchema = {
@@ -36,18 +118,24 @@ const INCLUDE = [
   'message.output_text.logprobs',
 ];
 
+/** A field is there, and is not null. */
+const given = (name: string): JsonSchema => ({
+  properties: { [name]: { not: { type: 'null' } } },
+  required: [name],
+});
+
 /** The body of a request. */
 export const REQUEST_SCHEMA: JsonSchema = {
   type: 'object',
   properties: {
     model: nullable('string'),
     input: {
-      anyOf: [TEXT, { type: 'array', minItems: 1, items: ITEM }],
+      anyOf: [TEXT, { type: 'array', minItems: 1, items: INPUT_ITEM }, { type: 'null' }],
       description: 'A text, or items: the conversation so far.',
     },
     instructions: nullable('string'),
     tools: { anyOf: [{ type: 'array', maxItems: 128, items: TOOL }, { type: 'null' }] },
-    tool_choice: { anyOf: [{ enum: ['auto', 'none', 'required', null] }, anyObject] },
+    tool_choice: { anyOf: [{ enum: ['auto', 'none', 'required', null] }, CHOICE] },
     parallel_tool_calls: nullable('boolean'),
     max_tool_calls: nullable('integer', { minimum: 0 }),
     text: nullable('object', { additionalProperties: true }),
@@ -68,7 +156,7 @@ export const REQUEST_SCHEMA: JsonSchema = {
     stream: nullable('boolean'),
     user: nullable('string'),
   },
-  anyOf: [{ required: ['input'] }, { required: ['previous_response_id'] }],
+  anyOf: [given('input'), given('previous_response_id')],
 };
 
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 };

@@ -1,6 +1,7 @@
 import { invalid } from '../../../src/contract/errors.js';
 import { withoutAsync } from '../../contract/generation.js';
 import { speechRoutes as contractRoutes } from '../../contract/speech.js';
+import { SPEECH_FORMS } from '../../shared/openapi/variants.js';
 import type { DialectCall, JsonSchema, LiveForm, Route } from '../../shared/route.types.js';
 import { BODY_LIMITS } from '../../shared/route.types.js';
 import { pickFields, typedEvent } from './fields.js';
@@ -121,6 +122,7 @@ const BODY_SCHEMA: JsonSchema = {
     model_inputs: nullable('object'),
   },
   required: ['input'],
+  ...SPEECH_FORMS,
 };
 
 const event = (type: string, properties: Record<string, JsonSchema>): JsonSchema => ({

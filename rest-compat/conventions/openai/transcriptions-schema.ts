@@ -1,13 +1,16 @@
 import type { JsonSchema } from '../../shared/route.types.js';
 
 const nullable = (type: string, more: JsonSchema = {}): JsonSchema => ({ type: [type, 'null'], ...more });
-const listOf = (...words: string[]): JsonSchema =>
-  nullable('array', { items: { type: 'string', enum: words } });
+const listOf = (...words: string[]): JsonSchema => ({ items: { type: 'string', enum: words } });
 const NUMBER: JsonSchema = { type: 'number' };
 const TEXT: JsonSchema = { type: 'string' };
 
 const SHARED: Record<string, JsonSchema> = {
-  file: { type: 'string', description: 'URL, data: URL or base64 of the recording, up to 25 MB.' },
+  file: {
+    type: 'string',
+    minLength: 1,
+    description: 'URL, data: URL or base64 of the recording, up to 25 MB.',
+  },
   model: nullable('string'),
   prompt: nullable('string', { maxLength: 10_000 }),
   temperature: nullable('number', { minimum: 0, maximum: 1 }),
@@ -28,8 +31,8 @@ export const TRANSCRIPTION_BODY: JsonSchema = {
     response_format: { enum: ['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json', null] },
     language: nullable('string'),
     diarization: nullable('boolean'),
-    timestamp_granularities: listOf('segment', 'word'),
-    include: listOf('logprobs'),
+    timestamp_granularities: nullable('array', { minItems: 1, ...listOf('segment', 'word') }),
+    include: nullable('array', listOf('logprobs')),
     chunking_strategy: { anyOf: [{ enum: ['auto', null] }, { type: 'object' }] },
     stream: nullable('boolean'),
   },

@@ -37,11 +37,15 @@ function nullable(schema: JsonSchema): JsonSchema {
 
 /** The same without null. */
 export function notNull(schema: JsonSchema): JsonSchema {
-  const { type, enum: words } = schema;
+  const { type, enum: words, anyOf } = schema;
+  const forms = (Array.isArray(anyOf) ? (anyOf as JsonSchema[]) : []).filter(
+    (form) => form['type'] !== 'null',
+  );
   return {
     ...schema,
     ...(Array.isArray(type) ? { type: type[0] as string } : {}),
     ...(Array.isArray(words) ? { enum: words.filter((word) => word !== null) as unknown[] } : {}),
+    ...(forms.length > 0 ? { anyOf: forms.map(notNull) } : {}),
   };
 }
 

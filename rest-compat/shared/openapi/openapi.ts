@@ -232,7 +232,10 @@ function requestBodyOf(endpoint: Endpoint): JsonSchema {
   if (!upload) return json as JsonSchema;
   const form = {
     type: 'object',
-    properties: { ...formProperties(json), [upload.field]: { type: 'string', format: 'binary' } },
+    properties: {
+      ...formProperties(json, upload.replaces),
+      [upload.field]: { type: 'string', format: 'binary' },
+    },
     required: [upload.field],
     additionalProperties: false,
   };
@@ -243,12 +246,14 @@ function requestBodyOf(endpoint: Endpoint): JsonSchema {
   return { required: true, content };
 }
 
-/** A form has the fields of the JSON body, but without null. */
-function formProperties(json: JsonSchema | null): JsonSchema {
+/** A form has the fields of the JSON body, except those that its file replaces, and without null. */
+function formProperties(json: JsonSchema | null, replaced: readonly string[] = []): JsonSchema {
   const content = json?.['content'] as { 'application/json': { schema: JsonSchema } } | undefined;
   const properties = (content?.['application/json'].schema['properties'] ?? {}) as JsonSchema;
   return Object.fromEntries(
-    Object.entries(properties).map(([name, schema]) => [name, notNull(schema as JsonSchema)]),
+    Object.entries(properties)
+      .filter(([name]) => !replaced.includes(name))
+      .map(([name, schema]) => [name, notNull(schema as JsonSchema)]),
   );
 }
 

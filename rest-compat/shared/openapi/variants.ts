@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../route.types.js';
 
-const GIVEN: JsonSchema = { type: 'string', pattern: '\\S' };
+/** A text that is not blank; of other types only what the field itself allows. */
+const GIVEN: JsonSchema = { not: { type: 'null' }, pattern: '\\S' };
 const ABSENT: JsonSchema = { type: 'null' };
 
 /** One form of a body: its required fields and its forbidden fields. */
@@ -40,6 +41,37 @@ export const EDIT_FORMS = byField('operation', [
   edit(['styleTransfer'], ['prompt']),
   edit(['backgroundRemoval', 'faceEnhancement', 'colorization'], []),
 ]);
+
+/** The fields of an edit at /v1 that not every operation reads. Prompts are accepted for all, as the convention requires one for every edit. */
+const EXTRAS_AT_V1 = ['mask', 'direction', 'expand_pixels', 'scale'];
+const atV1 = (words: (string | null)[], needs: string[], takes: string[] = []): Variant => ({
+  words,
+  needs,
+  refuses: EXTRAS_AT_V1.filter((name) => ![...needs, ...takes].includes(name)),
+});
+const OPAQUE: JsonSchema = { properties: { background: { not: { const: 'transparent' } } } };
+const SEE_THROUGH: JsonSchema = { properties: { output_format: { not: { const: 'jpeg' } } } };
+
+/** beyond 11.4: without an operation, the mask decides between inpainting and styleTransfer. */
+export const EDIT_FORMS_AT_V1: JsonSchema = {
+  allOf: [
+    byField('operation', [
+      atV1(['styleTransfer', null], ['prompt']),
+      atV1(['inpainting', null], ['mask', 'prompt']),
+      atV1(['outpainting'], ['direction'], ['expand_pixels']),
+      atV1(['backgroundReplace'], ['new_background']),
+      atV1(['backgroundReplace'], ['prompt']),
+      atV1(['objectRemoval'], ['mask']),
+      atV1(['superResolution'], [], ['scale']),
+      atV1(['backgroundRemoval', 'faceEnhancement', 'colorization'], []),
+    ]),
+    {
+      if: { properties: { operation: { const: 'backgroundRemoval' } }, required: ['operation'] },
+      then: SEE_THROUGH,
+      else: OPAQUE,
+    },
+  ],
+};
 
 /** Contract 4.4. */
 export const VIDEO_FORMS = byField('mode', [
