@@ -2,16 +2,32 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take longest, mostly because they wait for time limits of the product or for processes to start. Longest first. */
 const SLOW = [
+  'rest/knowledge-hostile',
+  'browser/dashboard-overview',
+  'flows/process',
+  'browser/client',
+  'cli/cli',
+  'browser/pages',
   'v1/trust-matrix',
-  'flows/fair-sharing',
   'flows/database-away',
+  'flows/kafka',
+  'browser/dashboard-agents',
+  'database/embedded',
   'flows/idempotency-crashes',
+  'browser/dashboard-views',
+  'flows/dead-letters',
+  'flows/chat-cut',
+  'flows/usage-summary',
+  'flows/fair-sharing',
   'flows/document-texts',
   'flows/responses-crashes',
   'flows/people-vouchers',
-  'flows/kafka',
-  'flows/process',
-  'flows/chat-cut',
+  'rest/chat-prompts',
+  'browser/dashboard',
+  'browser/dashboard-jobs',
+  'flows/secrets',
+  'flows/background-upstreams',
+  'video/video',
 ];
 
 const placeOf = ({ moduleId }: TestSpecification): number => {
