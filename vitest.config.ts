@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { sqlModules } from './scripts/sql-files.mjs';
+import { SlowFirst } from './test/support/slow-first.js';
 
 /**
  * Every test but the full-size fault tests (`vitest.faults.config.ts`). Each file has a database of its own, so that files run side by side.
@@ -12,6 +13,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/faults/**', '**/node_modules/**'],
     globalSetup: ['test/support/build-setup.ts', 'test/support/global-setup.ts'],
+    sequence: { sequencer: SlowFirst },
     pool: 'forks',
     // A worker loads the product once for all its files: no file changes what modules share, and the leak check sees to the rest.
     isolate: false,

@@ -8,12 +8,13 @@
  *    caller resolves the file from the repository's `dist/` there (the global set-up of the tests builds first).
  *  - what browsers load, with its packages: scripts/build-pages.mjs.
  *
- * The server's packages stay in `node_modules`. GraphiQL is built apart from the rest. Each of the two is skipped when neither a source of it, nor the lock, nor this
+ * The server's packages stay in `node_modules`, but for those in BUNDLED. GraphiQL is built apart from the rest. Each of the two is skipped when neither a source of it, nor the lock, nor this
  * file changed since its last build. Two builds may run at once: each writes a folder of its own and renames file by file, chunks
  * (content-hashed names) before entries.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -77,6 +78,27 @@ async function fingerprint(files) {
   return hash.digest('hex');
 }
 
+/**
+ * Packages of many small modules, which Node would find, read and link one by one at every start of a server and of a command: a quarter of
+ * its work. What they alone need, and package.json does not name, is bundled with them.
+ */
+const BUNDLED = /^(?:zod|type-graphql|graphql-scalars|@mikro-orm\/.*)$/;
+
+/** What tells a module that Node loads at run time from one that is bundled. */
+async function externals() {
+  const { dependencies, devDependencies, optionalDependencies } = JSON.parse(
+    await readFile(join(root, 'package.json'), 'utf8'),
+  );
+  // type-graphql asks for class-validator where it is installed; here it is not.
+  const named = new Set(['class-validator']);
+  for (const names of [dependencies, devDependencies, optionalDependencies])
+    for (const name of Object.keys(names)) if (!BUNDLED.test(name)) named.add(name);
+  return (id) => {
+    if (/^[./]|^@oxc-project\/runtime|^[A-Za-z]:[\\/]/.test(id)) return false;
+    return isBuiltin(id) || named.has(/^(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]);
+  };
+}
+
 /** Bundles TypeScript entries (paths from the repository's root) flat into a folder. */
 export async function bundle(entries, folder) {
   const { rolldown } = await import('rolldown');
@@ -86,7 +108,7 @@ export async function bundle(entries, folder) {
     platform: 'node',
     tsconfig: join(root, 'tsconfig.json'),
     plugins: [sqlModules],
-    external: (id) => !/^[./]|^@oxc-project\/runtime|^[A-Za-z]:[\\/]/.test(id),
+    external: await externals(),
     onLog: (level, log, next) => (log.code === 'CIRCULAR_DEPENDENCY' ? undefined : next(level, log)),
   });
   try {

@@ -27,8 +27,19 @@ export interface Endpoint {
 /** The variable that receives the request's body. */
 export const BODY_VARIABLE = 'input';
 
-/** @throws Error if a document no longer fits the schema: then the start fails */
+/** The description and the table of a face mount the same rows. */
+const endpoints = new WeakMap<GraphQLSchema, Map<Route, Endpoint>>();
+
+/** Compiles a row, once for each schema. @throws Error if a document no longer fits the schema: then the start fails */
 export function mountRoute(schema: GraphQLSchema, route: Route): Endpoint {
+  const known = endpoints.get(schema) ?? new Map<Route, Endpoint>();
+  endpoints.set(schema, known);
+  const endpoint = known.get(route) ?? compileRoute(schema, route);
+  known.set(route, endpoint);
+  return endpoint;
+}
+
+function compileRoute(schema: GraphQLSchema, route: Route): Endpoint {
   const document = route.document === undefined ? null : compile(schema, route.document);
   const operation = document ?? operationOf(schema, route);
   const parameters = operation.variables

@@ -69,10 +69,16 @@ export interface Faces {
   ws: GraphqlWsServer;
 }
 
+let served: GraphQLSchema | null = null;
+
+/** A schema contains no service, so every start in a process serves the same one. */
+const servedSchema = (): GraphQLSchema =>
+  (served ??= buildPenstockSchema({ resolvers: subscriptionResolvers }));
+
 export async function openFaces(options: FaceOptions): Promise<Faces> {
   const { foundation, services, closers } = options;
   const { config, logger } = foundation;
-  const schema = buildPenstockSchema({ resolvers: subscriptionResolvers });
+  const schema = servedSchema();
   const documents = createDocuments(schema);
   const identification = openIdentification(config);
   const budget = createByteBudget(config.http.bodyBudgetBytes);

@@ -152,7 +152,7 @@ async function openEntities(
   { config, logger, entities = [] }: DatabaseOptions,
   { server, connectionWatch }: SharedServer,
 ): Promise<Entities & { close(): Promise<void> }> {
-  const orm = await createOrm({
+  const orm = createOrm({
     server,
     role: TENANT_ROLE,
     entities: [...new Set([InstallationEntity, ...entities])],

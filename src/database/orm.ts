@@ -43,16 +43,17 @@ export function ormOptions(url: string, driverOptions: object = {}): Options {
   } as Options;
 }
 
-export async function createOrm(options: {
+/** Made by its constructor: `MikroORM.init` also looks for optional packages (seeder, entity generator), and loads the migrator, at every start. */
+export function createOrm(options: {
   server: Server;
   role: string;
   entities: readonly EntitySchema[];
   max: number;
   connectionWatch: ConnectionWatch;
   logger: Logger;
-}): Promise<MikroORM> {
+}): MikroORM {
   const { server, role, entities, max, connectionWatch, logger } = options;
-  return MikroORM.init({
+  return new MikroORM({
     ...ormOptions(server.url, {
       ...connectionAs(server, role),
       application_name: 'penstock',

@@ -260,7 +260,7 @@ describe.skipIf(executablePath === null)('the views of the dashboard', () => {
       for (const view of views) {
         await show(view);
         const violations = (await page.evaluate(
-          `${axe}; axe.run(document).then((result) => result.violations)`,
+          `${axe}; axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)`,
         )) as Violation[];
         for (const { id, nodes } of violations)
           found.push({ view, width, colorScheme, id, html: nodes[0]?.html.slice(0, 200), n: nodes.length });

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createCuttable } from '../support/cuttable.js';
 import { createInstallation, type Installation } from '../support/installation.js';
 import { spawnPenstock } from '../support/spawned.js';
 import { eventually } from '../support/wait.js';
 
+// Each test has a process of its own. They wait at the same time, most of all for the product's own time limits.
 let installation: Installation;
 beforeAll(async () => {
   installation = await createInstallation();
@@ -28,7 +30,7 @@ interface LedgerRow {
   tokens: number;
 }
 
-test('a stop that cannot wait for a chat, or for a body, any longer tells its caller, charges what a stream delivered, and nothing for an answer that never began', async () => {
+test.concurrent('a stop that cannot wait for a chat, or for a body, any longer tells its caller, charges what a stream delivered, and nothing for an answer that never began', async () => {
   const server = await spawnPenstock(installation);
   const { key, orgId } = await installation.createOrg();
   const ask = (directive: string, more: object = {}) => ({
@@ -83,7 +85,7 @@ test('a stop that cannot wait for a chat, or for a body, any longer tells its ca
   await server.close();
 }, 90_000);
 
-test('a chat over WebSocket that is under way when the process is stopped ends whole', async () => {
+test.concurrent('a chat over WebSocket that is under way when the process is stopped ends whole', async () => {
   const server = await spawnPenstock(installation);
   const { key } = await installation.createOrg();
   const query = `subscription { chatCompletion(input: {
@@ -104,7 +106,7 @@ test('a chat over WebSocket that is under way when the process is stopped ends w
   await server.close();
 }, 60_000);
 
-test('a caller who hangs up is no fault of the service: its log tells of none', async () => {
+test.concurrent('a caller who hangs up is no fault of the service: its log tells of none', async () => {
   const server = await spawnPenstock(installation);
   const { key, orgId } = await installation.createOrg();
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -138,3 +140,22 @@ test('a caller who hangs up is no fault of the service: its log tells of none', 
   expect(server.output()).not.toContain('"level":50');
   await server.close();
 }, 60_000);
+
+test.concurrent('a stop without PostgreSQL cuts a stream with an error event, and ends in time', async () => {
+  const { key } = await installation.createOrg();
+  const own = await createCuttable(installation.databaseUrl);
+  const stopping = await spawnPenstock(installation, { role: 'api', env: { DATABASE_URL: own.url } });
+  const { events } = await stopping.events('POST', '/chat/completions', {
+    key,
+    body: { stream: true, messages: [{ role: 'user', content: '@sandbox{"tokens":1000,"chunk_ms":50}' }] },
+  });
+  await events.next();
+  own.cut();
+  const ended = stopping.signal('SIGTERM');
+  let last = '';
+  for await (const { data } of events) last = data;
+  expect(JSON.parse(last)).toMatchObject({ code: 'server_error' });
+  expect(await ended).not.toBeNull();
+  await stopping.close();
+  await own.close();
+}, 90_000);

@@ -165,24 +165,6 @@ test('a stream whose end cannot be charged ends with the code of every broken st
   expect(JSON.parse(last)).toMatchObject({ code: 'server_error' });
 }, 60_000);
 
-test('a stop without PostgreSQL cuts a stream with an error event, and ends in time', async () => {
-  const own = await createCuttable(installation.databaseUrl);
-  const stopping = await spawnPenstock(installation, { role: 'api', env: { DATABASE_URL: own.url } });
-  const { events } = await stopping.events('POST', '/chat/completions', {
-    key,
-    body: { stream: true, messages: [{ role: 'user', content: '@sandbox{"tokens":1000,"chunk_ms":50}' }] },
-  });
-  await events.next();
-  own.cut();
-  const ended = stopping.signal('SIGTERM');
-  let last = '';
-  for await (const { data } of events) last = data;
-  expect(JSON.parse(last)).toMatchObject({ code: 'server_error' });
-  expect(await ended).not.toBeNull();
-  await stopping.close();
-  await own.close();
-}, 90_000);
-
 test('live updates go on after their listener was cut off', async () => {
   const body = { prompt: 'a dam @sandbox{"delay_ms":2000}', size: '512x512' };
   const { body: job } = await server.rest<{ id: string }>('POST', '/images/generations?async=true', {

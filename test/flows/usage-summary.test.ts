@@ -83,9 +83,13 @@ function randomRow(random: (below: number) => number): LedgerRow {
   };
 }
 
-/** An interval's name in a zone, from the parts of the local time. */
-function intervalOf(time: Date, interval: UsageInterval, timeZone: string): string {
-  const parts = new Intl.DateTimeFormat('en-CA', {
+/** One for each zone: to make a format costs many times what its use does. */
+const localFormats = new Map<string, Intl.DateTimeFormat>();
+
+function localFormatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = localFormats.get(timeZone);
+  if (known !== undefined) return known;
+  const format = new Intl.DateTimeFormat('en-CA', {
     timeZone,
     year: 'numeric',
     month: '2-digit',
@@ -93,7 +97,14 @@ function intervalOf(time: Date, interval: UsageInterval, timeZone: string): stri
     hour: '2-digit',
     hourCycle: 'h23',
     timeZoneName: 'longOffset',
-  }).formatToParts(time);
+  });
+  localFormats.set(timeZone, format);
+  return format;
+}
+
+/** An interval's name in a zone, from the parts of the local time. */
+function intervalOf(time: Date, interval: UsageInterval, timeZone: string): string {
+  const parts = localFormatOf(timeZone).formatToParts(time);
   const part = (type: string) => parts.find((each) => each.type === type)?.value ?? '';
   const names = {
     month: ['year', 'month'],

@@ -14,6 +14,8 @@ interface Violation {
 export async function violationsOf(page: Page): Promise<string[]> {
   const source = await readFile(SOURCE, 'utf8');
   await page.evaluate(source);
-  const { violations } = (await page.evaluate('axe.run(document)')) as { violations: Violation[] };
+  const { violations } = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })`)) as {
+    violations: Violation[];
+  };
   return violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes[0]?.html ?? ''})`);
 }

@@ -6,8 +6,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { pino } from 'pino';
+import { createPlanCatalogue } from '../../src/access/index.js';
+import { actAs, OPERATOR } from '../../src/audit/index.js';
+import { entities } from '../../src/boot/entities.js';
+import { loadConfig } from '../../src/config/index.js';
 import type { PlanCode, Scope } from '../../src/contract/words.js';
+import { createDatabase } from '../../src/database/index.js';
 import { cloneDatabase } from './database.js';
+import { createOwners } from './owners.js';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
@@ -38,6 +45,7 @@ export interface Installation {
   sql<Row>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Runs the command line in a separate process, and returns its JSON. @throws Error with its stderr and `code` if its exit code is not 0 */
   cli<Answer = Record<string, unknown>>(...args: string[]): Promise<Answer>;
+  /** As the command line does, without a process for each. */
   createOrg(options?: { name?: string; plan?: PlanCode; scopes?: Scope[] }): Promise<TestOrg>;
   createKey(
     orgId: string,
@@ -95,8 +103,6 @@ async function query<Row>(url: string, text: string, values: unknown[] = []): Pr
   }
 }
 
-let orgs = 0;
-
 /** Creates a database (a copy of the migrated template) and a folder; `close` removes both. */
 export async function createInstallation(options: InstallationOptions = {}): Promise<Installation> {
   const database = await cloneDatabase();
@@ -106,19 +112,15 @@ export async function createInstallation(options: InstallationOptions = {}): Pro
     const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...args], { env: childEnv(env) });
     return JSON.parse(stdout) as Answer;
   };
-  const createKey: Installation['createKey'] = async (orgId, { scopes, expires } = {}) => {
-    const more = expires === undefined ? [] : ['--expires', expires.toISOString()];
-    return cli(
-      'key',
-      'create',
-      '--org',
-      orgId,
-      '--name',
-      'test',
-      '--scopes',
-      scopes?.join(',') ?? 'all',
-      ...more,
-    );
+  const asOperator = async <Made>(make: (owners: ReturnType<typeof createOwners>) => Promise<Made>) => {
+    const config = loadConfig(env);
+    const plans = await createPlanCatalogue(config.plansFile);
+    const own = await createDatabase({ config, logger: pino({ level: 'silent' }), entities });
+    try {
+      return await actAs(OPERATOR, () => make(createOwners({ database: own, plans })));
+    } finally {
+      await own.close();
+    }
   };
   return {
     env,
@@ -126,12 +128,8 @@ export async function createInstallation(options: InstallationOptions = {}): Pro
     databaseUrl: database.url,
     sql: (text, values) => query(database.url, text, values),
     cli,
-    createKey,
-    async createOrg({ name = `Org ${(orgs += 1)}`, plan = 'business_monthly', scopes } = {}) {
-      const { id } = await cli<{ id: string }>('org', 'create', '--name', name, '--plan', plan);
-      const key = await createKey(id, scopes === undefined ? {} : { scopes });
-      return { orgId: id, name, key: key.key, keyId: key.id };
-    },
+    createKey: (orgId, given) => asOperator((owners) => owners.createKey(orgId, given)),
+    createOrg: (given) => asOperator((owners) => owners.createOrg(given)),
     async close() {
       await database.drop();
       await rm(dataDir, { recursive: true, force: true });

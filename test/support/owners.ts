@@ -6,7 +6,10 @@ import type { Installation } from './installation.js';
 let made = 0;
 
 /** Creates organisations and keys in this process, like the command line, but without a process for each. */
-export function createOwners({ database, plans }: Services): Pick<Installation, 'createOrg' | 'createKey'> {
+export function createOwners({
+  database,
+  plans,
+}: Pick<Services, 'database' | 'plans'>): Pick<Installation, 'createOrg' | 'createKey'> {
   const organizations = createOrganizationService({ database, plans });
   const keys = createKeyService({ database });
   const createKey: Installation['createKey'] = async (orgId, { scopes = [...SCOPES], expires } = {}) => {

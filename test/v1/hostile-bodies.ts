@@ -4,6 +4,9 @@ import type { Ask, Dialect } from './dialects.js';
 /** What it is, the request, and the statuses that may answer it. */
 export type HostileBody = [string, { body: unknown; headers?: Record<string, string> }, number[]];
 
+/** Packed once: packing 64 MB takes a quarter of a second, and every dialect is sent them. */
+const BOMB = gzipSync(Buffer.alloc(64 << 20));
+
 /** Bodies that a dialect must refuse (trust 2). @param small a call that hurts nobody */
 export function hostileBodies(dialect: Dialect, small: Ask): HostileBody[] {
   const text = (body: object) => JSON.stringify(body);
@@ -22,11 +25,7 @@ export function hostileBodies(dialect: Dialect, small: Ask): HostileBody[] {
     ['an encoding', { body: text(whole), headers: { 'content-encoding': 'zstd' } }, [415]],
     ['bytes that are no UTF-8', { body: Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]) }, [400]],
     ['what is no gzip', { body: Buffer.from('junk'), headers: { 'content-encoding': 'gzip' } }, [400, 415]],
-    [
-      'a bomb',
-      { body: gzipSync(Buffer.alloc(64 << 20)), headers: { 'content-encoding': 'gzip' } },
-      [413, 415],
-    ],
+    ['a bomb', { body: BOMB, headers: { 'content-encoding': 'gzip' } }, [413, 415]],
     ['depth', { body: `${'[['.repeat(50_000)}${']]'.repeat(50_000)}` }, [400]],
     ...(dialect.isTextless
       ? []
