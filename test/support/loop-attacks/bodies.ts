@@ -185,5 +185,27 @@ const headAttacks = (): Attack[] => [
   },
 ];
 
+/** A frame of bare AAC, behind which its readers look for the next one. */
+const FRAME = Buffer.from(`fff15080021ffc${'00'.repeat(9)}`, 'hex');
+const SOUNDS: readonly (readonly [string, Buffer])[] = [
+  ['bytes that begin a frame', Buffer.alloc(16 * MB, 0xff)],
+  ['heads of frames that lead nowhere', Buffer.alloc(16 * MB, FRAME.subarray(0, 4))],
+  ['frames without sound', Buffer.alloc(16 * MB, Buffer.from('fff1508000fffc', 'hex'))],
+];
+
+const soundAttacks = (): Attack[] =>
+  SOUNDS.flatMap(([form, bytes]) =>
+    [bytes, Buffer.concat([FRAME, bytes])].map((file, at) => ({
+      field: 'transcription file',
+      form: at === 0 ? form : `a frame, then ${form}`,
+      send: rest('POST', '/audio/transcriptions?async=true', { file: file.toString('base64') }),
+    })),
+  );
+
 /** Bodies, forms and headers of requests that are hostile by their form, not by their values. */
-export const bodyAttacks = (): Attack[] => [...jsonAttacks(), ...formAttacks(), ...headAttacks()];
+export const bodyAttacks = (): Attack[] => [
+  ...jsonAttacks(),
+  ...formAttacks(),
+  ...soundAttacks(),
+  ...headAttacks(),
+];
