@@ -6,7 +6,7 @@ import { adtsFrameAt } from './adts-frames.js';
 
 const PAGE = Buffer.from('OggS\0\x02', 'latin1');
 /** Formats with a signature; ID3 tags may be followed by frames of each kind. */
-const SIGNATURE = /^(?:RIFF|RIFX|RF64|OggS|fLaC|ID3|FORM|\x1aE\xdf\xa3|[^]{4}ftyp)/;
+const SIGNATURE = /^(?:RIFF|RIFX|RF64|OggS|fLaC|ID3|FORM|[^]E\xdf\xa3|[^]{4}ftyp)/;
 const LONGEST_SIGNATURE = 8;
 /** So many frames in a row are no chance. */
 const RUN = 4;
