@@ -32,9 +32,12 @@ const filters: Record<string, ParameterHint> = {
   operations: { description: `Kinds of operation, such as chat or image. ${SEVERAL}` },
   statuses: { description: `Outcomes of operations. ${SEVERAL}` },
 };
+/** 1970 to 9999. */
+const YEARS = '^(19[7-9][0-9]|[2-9][0-9]{3})-';
+
 const times: Record<string, ParameterHint> = {
-  since: { description: 'Admitted at this time or later.', example: '2026-11-01T00:00:00Z' },
-  until: { description: 'Admitted before this time.', example: '2026-12-01T00:00:00Z' },
+  since: { description: 'Admitted at this time or later.', pattern: YEARS, example: '2026-11-01T00:00:00Z' },
+  until: { description: 'Admitted before this time.', pattern: YEARS, example: '2026-12-01T00:00:00Z' },
 };
 
 interface Amount {
@@ -117,10 +120,12 @@ export const usageRoutes: Route[] = [
       since: {
         description:
           'From this time on, rounded down to a quarter of an hour. Default: 30 days before `until`.',
+        pattern: YEARS,
         example: '2026-11-01T00:00:00Z',
       },
       until: {
         description: 'Before this time, rounded up to a quarter of an hour. Default: now.',
+        pattern: YEARS,
         example: '2026-12-01T00:00:00Z',
       },
       interval: { description: 'The length of the intervals.', example: 'day' },

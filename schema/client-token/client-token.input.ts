@@ -28,7 +28,9 @@ export class CreateClientTokenInput {
   })
   endUser?: string | null;
 
-  @Extensions({ jsonSchema: { maxItems: 10 } })
+  @Extensions({
+    jsonSchema: { maxItems: 10, items: { type: 'string', pattern: '^[A-Za-z0-9_.:/-]{1,64}$' } },
+  })
   @Field(() => [String], {
     nullable: true,
     description: 'All calls of the token are recorded with these tags; at most 10.',

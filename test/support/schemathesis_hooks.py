@@ -33,6 +33,8 @@ REASONS = [
     r"web_search_options is not supported: web_search is",
     r"voice must be one of .*, or come with reference_audio",
     r"duration_seconds exceeds maximum",
+    # A time zone is one that is known.
+    r"time_zone must be a name such as Europe/Berlin",
     # Files are judged by what they hold, and addresses by where they lead.
     r"(\S+) must be an http\(s\) URL, a data: URL or base64 data",
     r"(\S+) must be a JPEG, PNG(, WebP or GIF| or WebP) image",

@@ -201,6 +201,19 @@ describe('a message, as the official client asks for it', () => {
     expect(headers['x-penstock-tools-left-out']).toBe('web_search_20250305,bash_20250124');
   });
 
+  it('lists a tool that is left out, whatever characters its type has', async () => {
+    const answer = await at(server, '/v1')('POST', '/messages', {
+      headers: { authorization: `Bearer ${org.key}` },
+      body: {
+        tools: [{ type: '¿\u{3ed0}\n,' }, { type: 'x'.repeat(600) }],
+        messages: [{ role: 'user', content: 'Hello' }],
+        max_tokens: 16,
+      },
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['x-penstock-tools-left-out']).toBe('%C2%BF%E3%BB%90%0A%2C');
+  });
+
   it('reads a PDF, a text and a page for a model that takes words alone', async () => {
     const document = (source: object, title: string) => ({ type: 'document', source, title });
     const answer = await client.messages.create({

@@ -29,7 +29,7 @@ export const TRANSCRIPTION_BODY: JsonSchema = {
   properties: {
     ...SHARED,
     response_format: { enum: ['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json', null] },
-    language: nullable('string'),
+    language: nullable('string', { pattern: '^([A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}|auto)?$' }),
     diarization: nullable('boolean'),
     timestamp_granularities: nullable('array', { minItems: 1, ...listOf('segment', 'word') }),
     include: nullable('array', listOf('logprobs')),
