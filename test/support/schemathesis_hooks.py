@@ -46,7 +46,7 @@ REASONS = [
     # Relations of two values.
     r"until must (be after|not be before) since",
     r"max_tokens must be greater than thinking\.budget_tokens",
-    r"tool_choice: there is no tool (named|of type) .*",
+    r"tool_choice: (there is no tool (named|of type) .*|.* is not available here)",
     r"(input|messages)\[\d+\](\.content\[\d+\])?: (No tool call found for the output with call_id|there is no tool_use with the id) .*",
     # What all items or messages say together is something.
     r"messages(\[\d+\]\.content)? must be (a string or )?a non-empty array( of parts)?",

@@ -32,12 +32,10 @@ export const GENERATION_BODY: JsonSchema = {
   required: ['prompt'],
 };
 
+const NON_BLANK: JsonSchema = { type: 'string', minLength: 1, pattern: '\\S' };
 const PICTURE: JsonSchema = {
   description: 'URL, data: URL or base64 of a JPEG, PNG or WebP image, up to 20 MB.',
-  anyOf: [
-    { type: 'string', minLength: 1 },
-    { type: 'object', properties: { image_url: { type: 'string' } }, required: ['image_url'] },
-  ],
+  anyOf: [NON_BLANK, { type: 'object', properties: { image_url: NON_BLANK }, required: ['image_url'] }],
 };
 const PICTURES: JsonSchema = {
   description: 'One picture. Null and an empty array count as absent.',

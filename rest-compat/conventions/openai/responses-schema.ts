@@ -137,7 +137,7 @@ export const REQUEST_SCHEMA: JsonSchema = {
     tools: { anyOf: [{ type: 'array', maxItems: 128, items: TOOL }, { type: 'null' }] },
     tool_choice: { anyOf: [{ enum: ['auto', 'none', 'required', null] }, CHOICE] },
     parallel_tool_calls: nullable('boolean'),
-    max_tool_calls: nullable('integer', { minimum: 0 }),
+    max_tool_calls: nullable('integer', { minimum: 0, maximum: 1_000_000 }),
     text: nullable('object', { additionalProperties: true }),
     reasoning: nullable('object', { additionalProperties: true }),
     max_output_tokens: nullable('integer', { minimum: 1, maximum: 10_000_000 }),
