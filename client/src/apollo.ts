@@ -1,16 +1,46 @@
 import { PAGED_FIELDS, VALUE_TYPES } from './operations.generated.js';
 
-interface Page {
-  nodes?: readonly unknown[];
+/** An entry of a page's list: a reference to an object of the cache, an edge, or an object without an id. */
+interface Item {
+  __ref?: string;
+  cursor?: string;
+  node?: Item;
 }
 
-/** Merges the pages of one list. A list that is requested from its beginning replaces the cached one. */
+interface Page {
+  nodes?: readonly Item[];
+  edges?: readonly Item[];
+}
+
+const nameOf = ({ __ref, node, cursor }: Item): string | undefined => __ref ?? node?.__ref ?? cursor;
+
+/** Adds the items of the next page that are not in the list yet: an app may request the same page twice. */
+function joined(known: readonly Item[] = [], next: readonly Item[]): readonly Item[] {
+  const names = new Set(known.map(nameOf));
+  const isNew = (item: Item) => nameOf(item) === undefined || !names.has(nameOf(item));
+  return [...known, ...next.filter(isNew)];
+}
+
+/**
+ * Merges the pages of one list. A list that is requested from its beginning replaces the cached one. `nodes` and `edges` are separate lists, because
+ * one query may request the one and another query the other.
+ */
 const paged = (keyArgs: readonly string[]) => ({
   // Pages that are read backwards are separate lists.
   keyArgs: [...keyArgs, 'before', 'last'],
-  merge(known: Page | undefined, next: Page, { args }: { args: Record<string, unknown> | null }): Page {
-    if (args?.['after'] == null || known?.nodes === undefined || next.nodes === undefined) return next;
-    return { ...next, nodes: [...known.nodes, ...next.nodes] };
+  merge(
+    known: Page | null | undefined,
+    next: Page | null,
+    { args }: { args: Record<string, unknown> | null },
+  ): Page | null {
+    if (known == null || next === null) return next;
+    if (args?.['after'] == null) return { ...known, ...next };
+    return {
+      ...known,
+      ...next,
+      ...(next.nodes && { nodes: joined(known.nodes, next.nodes) }),
+      ...(next.edges && { edges: joined(known.edges, next.edges) }),
+    };
   },
 });
 

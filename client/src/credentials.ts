@@ -26,7 +26,10 @@ export interface CredentialOptions {
   session?: string;
 }
 
-/** A token is renewed this long before it ends. */
+/**
+ * A token is renewed this long before it ends. But it is used for at least as long, unless the server refuses it: on a computer whose clock is fast
+ * each token seems to have ended.
+ */
 const EARLY_MS = 30_000;
 
 /** Manages the text that authenticates the caller. */
@@ -62,11 +65,9 @@ export function createCredentials({ key, token, tokenProvider, session }: Creden
 
 interface Held {
   text: string;
-  /** Unix milliseconds. */
-  endsAt: number;
+  /** Unix milliseconds: when the next token is requested. */
+  usedUntil: number;
 }
-
-const wornOut = ({ endsAt }: Held): boolean => Date.now() > endsAt - EARLY_MS;
 
 function renewed(provide: TokenProvider): Pick<Credentials, 'get' | 'refused'> {
   let held: Held | null = null;
@@ -81,7 +82,7 @@ function renewed(provide: TokenProvider): Pick<Credentials, 'get' | 'refused'> {
       const { token, expiresAt }: TimedToken = typeof found === 'string' ? { token: found } : found;
       if (token === refusedText) repeated = token;
       const endsAt = expiresAt === undefined ? Number.POSITIVE_INFINITY : new Date(expiresAt).getTime();
-      held = { text: token, endsAt };
+      held = { text: token, usedUntil: Math.max(endsAt - EARLY_MS, Date.now() + EARLY_MS) };
       return held;
     } catch (error) {
       throw error instanceof PenstockError ? error : connectionLost('No token could be had');
@@ -89,7 +90,7 @@ function renewed(provide: TokenProvider): Pick<Credentials, 'get' | 'refused'> {
   };
   return {
     async get() {
-      if (held !== null && !wornOut(held)) return held.text;
+      if (held !== null && Date.now() <= held.usedUntil) return held.text;
       // All callers that need a token at the same time wait for the same request.
       asked ??= ask().finally(() => (asked = null));
       return (await asked).text;

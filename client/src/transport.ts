@@ -118,7 +118,8 @@ export function createTransport({ url, webSocketImpl, onError, ...given }: Trans
   return {
     fetch: authorized,
     async request<Result>(query: string, variables: object, options: RequestOptions = {}) {
-      const isMutation = query.trimStart().startsWith('mutation');
+      // The word may follow comments and fragments. The server ignores the key of a document without a mutation.
+      const isMutation = /\bmutation\b/.test(query);
       const idempotencyKey = options.idempotencyKey ?? (isMutation ? randomKey() : undefined);
       const keyed = idempotencyKey === undefined ? options : { ...options, idempotencyKey };
       const body = JSON.stringify({ query, variables });

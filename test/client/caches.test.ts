@@ -16,9 +16,18 @@ interface Page {
 }
 
 const PAGE = `query Page($after: String) { jobs(first: 2, after: $after) { nodes { id status } nextCursor } }`;
+const EDGES = `query Edges($after: String) {
+  jobs(first: 2, after: $after) { edges { node { id } } pageInfo { endCursor hasNextPage } } }`;
+const MORE = `{ jobs(first: 4) { nodes { id } } }`;
 const LIVE = `subscription Live($id: ID!) { jobProgress(id: $id) { sequence job { id status } } }`;
 /** Without ids of their own. */
 const QUOTA = `{ quota { orgId quotas { bucket used } } }`;
+
+interface Edges {
+  jobs: { edges: { node: { id: string } }[]; pageInfo: { endCursor: string } };
+}
+
+const idsOf = (found: Edges | undefined) => found?.jobs.edges.map(({ node }) => node.id);
 
 let server: TestServer;
 let socket: Socket;
@@ -92,6 +101,27 @@ describe('urql with the cache of @penstock/client', () => {
     made.unshift(id);
   });
 
+  it('joins pages by pageInfo, and asks for what no page has and for a page of another size', async () => {
+    const client = open();
+    const first = await client.query<Edges>(gql(EDGES), {}).toPromise();
+    const after = first.data?.jobs.pageInfo.endCursor;
+    const both = await client.query<Edges>(gql(EDGES), { after }).toPromise();
+    expect(idsOf(both.data)).toEqual(made.slice(0, 4));
+    const nodes = await client.query<Page>(gql(PAGE), {}).toPromise();
+    expect(nodes.data?.jobs.nodes.map(({ id }) => id)).toEqual(made.slice(0, 2));
+    const more = await client.query<Page>(gql(MORE), {}).toPromise();
+    expect(more.data?.jobs.nodes.map(({ id }) => id)).toEqual(made.slice(0, 4));
+    const again = await client.query<Edges>(gql(EDGES), {}, { requestPolicy: 'cache-only' }).toPromise();
+    expect(idsOf(again.data)).toEqual(made.slice(0, 4));
+  });
+
+  it('answers a page that was read alone', async () => {
+    const first = await open().query<Edges>(gql(EDGES), {}).toPromise();
+    const after = first.data?.jobs.pageInfo.endCursor;
+    const second = await open().query<Edges>(gql(EDGES), { after }).toPromise();
+    expect(idsOf(second.data)).toEqual(made.slice(2, 4));
+  });
+
   it('takes what has no id of its own with what it belongs to', async () => {
     const { data, error } = await open().query(gql(QUOTA), {}).toPromise();
     expect(error).toBeUndefined();
@@ -120,6 +150,25 @@ describe('Apollo Client with the cache of @penstock/client', () => {
     await eventually(() => seen.at(-1)?.jobs.nodes.find((job) => job.id === id)?.status === 'completed');
     live.unsubscribe();
     list.unsubscribe();
+    made.unshift(id);
+    client.stop();
+  });
+
+  it('grows edges and nodes, each once, also where a page is requested twice', async () => {
+    const client = open();
+    const first = await client.query<Edges>({ query: apolloGql(EDGES) });
+    await client.query<Page>({ query: apolloGql(PAGE) });
+    const edges = client.watchQuery<Edges>({ query: apolloGql(EDGES) });
+    const nodes = client.watchQuery<Page>({ query: apolloGql(PAGE) });
+    const lists = [edges.subscribe(() => undefined), nodes.subscribe(() => undefined)];
+    const after = first.data?.jobs.pageInfo.endCursor;
+    for (const list of [edges, edges, nodes, nodes]) await list.fetchMore({ variables: { after } });
+    expect(idsOf(client.readQuery<Edges>({ query: apolloGql(EDGES) }) ?? undefined)).toEqual(
+      made.slice(0, 4),
+    );
+    const page = client.readQuery<Page>({ query: apolloGql(PAGE) });
+    expect(page?.jobs.nodes.map(({ id }) => id)).toEqual(made.slice(0, 4));
+    for (const list of lists) list.unsubscribe();
     client.stop();
   });
 

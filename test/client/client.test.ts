@@ -80,6 +80,22 @@ describe('calls', () => {
     const { nodes } = await penstock.query.jobs();
     expect(nodes.map(({ id }) => id)).toEqual([job.id]);
   });
+
+  it('of your own documents work once too, whatever stands before the mutation', async () => {
+    const keys: (string | null)[] = [];
+    const send = globalThis.fetch;
+    vi.spyOn(globalThis, 'fetch').mockImplementation((url, init) => {
+      keys.push(new Headers(init?.headers).get('idempotency-key'));
+      return send(url, init);
+    });
+    const mutation = 'mutation { generateImage(input: { prompt: "A weir" }, async: true) { ...Made } }';
+    const fragment = 'fragment Made on ImageGeneration { job { id } }';
+    for (const document of [`# Draws a weir.\n${mutation} ${fragment}`, `${fragment} ${mutation}`])
+      await penstock.request(document);
+    vi.restoreAllMocks();
+    expect(keys).toEqual([expect.any(String), expect.any(String)]);
+    expect(new Set(keys).size).toBe(2);
+  });
 });
 
 describe('a live view', () => {
@@ -214,6 +230,17 @@ describe('a token provider', () => {
     expect(ended).toBeNull();
     expect(asked).toBe(2);
     live.close();
+  });
+
+  it('is asked once for several calls where the clock of the computer is an hour fast', async () => {
+    let asked = 0;
+    const expiresAt = Date.now() - 3_000_000;
+    const fast = open({
+      tokenProvider: () => Promise.resolve({ token: key, expiresAt: expiresAt + asked++ }),
+    });
+    for (let calls = 0; calls < 3; calls++) await fast.query.quota();
+    fast.close();
+    expect(asked).toBe(1);
   });
 
   it('is asked once more for all open views together, when their token dies under them', async () => {
