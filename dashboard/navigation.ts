@@ -13,7 +13,8 @@ export interface Entry {
 /** The pages of this server for developers, besides the dashboard. */
 export const DEVELOPERS: readonly { href: string; label: string }[] = [
   { href: 'graphql', label: 'GraphQL explorer' },
-  { href: 'graphql/schema.graphql', label: 'GraphQL schema' },
+  { href: 'graphql/client.graphql', label: 'GraphQL schema' },
+  { href: 'graphql/schema.graphql', label: 'Federation subgraph' },
   { href: 'docs', label: 'REST API' },
   { href: 'api/v1/openapi.json', label: 'OpenAPI of /api/v1' },
   { href: 'v1/openapi.json', label: 'OpenAPI of /v1' },

@@ -26,7 +26,7 @@ import { ClientTokenResolver } from './client-token/client-token.resolver.js';
 import type { GraphqlContext } from './context.js';
 import { EmbeddingResolver } from './embedding/embedding.resolver.js';
 import { EstimateResolver } from './estimate/estimate.resolver.js';
-import { printSubgraph, toSubgraph } from './federation/subgraph.js';
+import { toSubgraph } from './federation/subgraph.js';
 import { tagForAdmins } from './federation/tags.js';
 import { denyBoundTokens, guardRootField, guardOf } from './guard.js';
 import type { FieldGuard } from './guard.js';
@@ -163,11 +163,6 @@ export function buildPenstockSchema(options: SchemaOptions = {}): GraphQLSchema 
   for (const field of mutations) guardField(field, 'member');
   for (const field of mutations) noteEffect(field);
   return schema;
-}
-
-/** The published contract, `schema/schema.graphql`. */
-export function printPenstockSchema(options: SchemaOptions = {}): string {
-  return printSubgraph(build(options));
 }
 
 /** Puts the guard in front of a root field once, at build time: middleware on every field costs a third of a list (ADR 1). */

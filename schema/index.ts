@@ -1,7 +1,7 @@
 export { asyncApiDocument } from './asyncapi/asyncapi.js';
 export { webhookExamples } from './asyncapi/examples.js';
-export { buildPenstockSchema, printPenstockSchema } from './build.js';
-export { sdlOf } from './federation/subgraph.js';
+export { buildPenstockSchema } from './build.js';
+export { textsOf } from './federation/subgraph.js';
 export type { ResolverClass, SchemaOptions } from './build.js';
 export { chatBody, parseChatChunk, parseChatCompletion } from './chat/chat.shape.js';
 export { ChatCompletionInput } from './chat/chat.input.js';

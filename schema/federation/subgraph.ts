@@ -1,7 +1,7 @@
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { printSchemaWithDirectives } from '@graphql-tools/utils';
 import type { GraphQLSchema } from 'graphql';
-import { isInputObjectType, isObjectType, parse } from 'graphql';
+import { extendSchema, isInputObjectType, isObjectType, parse, printSchema } from 'graphql';
 import { createResolversMap } from 'type-graphql';
 import type { GraphqlContext } from '../context.js';
 import type { Representation } from './entities.js';
@@ -11,18 +11,33 @@ import { NODE_SDL, serveNodes } from './node.js';
 const LINK =
   'extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key", "@shareable", "@tag"])';
 
-/** The published SDL of the subgraph, from which a supergraph is composed. */
-export function printSubgraph(schema: GraphQLSchema): string {
+/** The SDL from which a supergraph is composed. */
+function printSubgraph(schema: GraphQLSchema): string {
   return `${LINK}\n\n${printSchemaWithDirectives(schema)}\n`;
 }
 
-const texts = new WeakMap<GraphQLSchema, string>();
+/**
+ * The SDL from which clients generate their types: with `node`, and without what only composition needs. Relay's compiler accepts no `extend schema`.
+ */
+function printForClients(schema: GraphQLSchema): string {
+  return `${printSchema(extendSchema(schema, parse(NODE_SDL), { assumeValidSDL: true }))}\n`;
+}
 
-/** The published SDL of an executable subgraph. */
-export function sdlOf(subgraph: GraphQLSchema): string {
-  const text = texts.get(subgraph);
-  if (text === undefined) throw new Error('the schema is no subgraph');
-  return text;
+/** The published texts of a subgraph. */
+export interface Texts {
+  /** From which a supergraph is composed: `schema/schema.graphql`. */
+  sdl: string;
+  /** From which clients generate their types. */
+  clientSdl: string;
+}
+
+const texts = new WeakMap<GraphQLSchema, Texts>();
+
+/** The published texts of an executable subgraph. */
+export function textsOf(subgraph: GraphQLSchema): Texts {
+  const found = texts.get(subgraph);
+  if (found === undefined) throw new Error('the schema is no subgraph');
+  return found;
 }
 
 /**
@@ -35,7 +50,7 @@ export function toSubgraph(plain: GraphQLSchema): GraphQLSchema {
   const resolvers = createResolversMap(plain) as Record<string, Record<string, unknown>>;
   const subgraph = buildSubgraphSchema([{ typeDefs, resolvers: resolvers as never }]);
   copyExtensions(plain, subgraph);
-  texts.set(subgraph, sdl);
+  texts.set(subgraph, { sdl, clientSdl: printForClients(plain) });
   const service = subgraph.getQueryType()?.getFields()['_service'];
   if (!service) throw new Error('the subgraph does not tell its SDL');
   service.resolve = () => ({ sdl });

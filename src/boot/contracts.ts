@@ -6,8 +6,8 @@ import { stringify } from 'yaml';
 import { contractFace, conventionsFace, printApi } from '../../rest-compat/index.js';
 import {
   buildPenstockSchema,
-  printPenstockSchema,
   SCOPE_MEANINGS,
+  textsOf,
   webhookExamples,
 } from '../../schema/index.js';
 import { asyncApiOf } from './async-api.js';
@@ -41,12 +41,11 @@ function wordsModule(constants: Record<string, unknown>): string {
 
 /** The published contracts as the code has them, by their paths in the repository (`npm run contracts` writes them). */
 export function renderContracts(): Promise<Record<string, string>> {
-  const options = { resolvers: subscriptionResolvers };
-  const schema = buildPenstockSchema(options);
+  const schema = buildPenstockSchema({ resolvers: subscriptionResolvers });
   const openapi = printApi(schema, contractFace);
   return Promise.resolve({
     'dashboard/data/words.generated.ts': wordsModule(dashboardWords()),
-    'schema/schema.graphql': printPenstockSchema(options),
+    'schema/schema.graphql': textsOf(schema).sdl,
     'schema/openapi.json': openapi,
     'schema/openapi-v1.json': printApi(schema, conventionsFace),
     'schema/asyncapi.yaml': stringify(asyncApiOf(openapi), {

@@ -8,7 +8,7 @@ import {
   guardOf,
   presentError,
   returnKeySlot,
-  sdlOf,
+  textsOf,
   takeFieldSlots,
   takeKeySlot,
   type GraphqlContext,
@@ -105,6 +105,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const openapi = Object.fromEntries(
     FACES.map((face) => [face.path, printApi(schema, face, knownUrl(options.foundation.config))]),
   );
+  const { sdl, clientSdl } = textsOf(schema);
   const asyncApi = `${JSON.stringify(asyncApiOf(openapi[contractFace.path] ?? ''), null, 2)}\n`;
   const rest = openRest(options, { schema, edge, contextOf, openapi });
   const ws = openWebSocket({ ...options, ...identification, budget, engine, shared });
@@ -113,7 +114,8 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       rest,
       graphql: (request, response) => graphql.handle(request, response),
       graphqlSse: sse,
-      sdl: createDocument(Buffer.from(sdlOf(schema)), SDL_HEADERS),
+      sdl: createDocument(Buffer.from(sdl), SDL_HEADERS),
+      clientSdl: createDocument(Buffer.from(clientSdl), SDL_HEADERS),
       asyncApi: createDocument(Buffer.from(asyncApi), JSON_HEADERS),
       signIn: openSignIn(options, identification),
       addressRate: (request) => edge.addressRate(request),

@@ -28,6 +28,7 @@ const DESCRIPTIONS = [
   '/api/v1/openapi.json',
   '/v1/openapi.json',
   '/graphql/schema.graphql',
+  '/graphql/client.graphql',
   '/asyncapi.json',
 ];
 

@@ -3,8 +3,18 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { composeServices } from '@apollo/composition';
-import { buildASTSchema, Kind, parse, validateSchema, visit } from 'graphql';
-import type { ConstDirectiveNode, GraphQLObjectType } from 'graphql';
+import {
+  buildASTSchema,
+  buildClientSchema,
+  buildSchema,
+  getIntrospectionQuery,
+  Kind,
+  parse,
+  printType,
+  validateSchema,
+  visit,
+} from 'graphql';
+import type { ConstDirectiveNode, GraphQLObjectType, IntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { request } from 'undici';
 import { buildPenstockSchema, guardOf } from '../../schema/index.js';
@@ -255,6 +265,26 @@ describe('the subgraph', () => {
     const published = await readFile(new URL('../../schema/schema.graphql', import.meta.url), 'utf8');
     // What follows are the definitions of federation's own directives.
     expect(data!._service.sdl.slice(0, published.trim().length)).toBe(published.trim());
+  });
+
+  it('publishes a schema for clients that is what they may introspect, without the parts for composition', async () => {
+    const { data } = await server.graphql<IntrospectionQuery>(
+      getIntrospectionQuery({ specifiedByUrl: true }),
+      { key: org.key },
+    );
+    const response = await fetch(`${server.origin}/graphql/client.graphql`);
+    const text = await response.text();
+    expect(text).not.toMatch(/^extend |@key|@link/m);
+    const published = buildSchema(text);
+    const introspected = buildClientSchema(data!);
+    const fields = Object.keys(introspected.getQueryType()!.getFields());
+    expect(fields).toContain('node');
+    expect(Object.keys(published.getQueryType()!.getFields())).toEqual(
+      fields.filter((name) => !name.startsWith('_')),
+    );
+    const types = Object.values(published.getTypeMap()).filter(({ name }) => name !== 'Query');
+    const served = types.map(({ name }) => introspected.getType(name));
+    expect(types.map((type) => printType(type))).toEqual(served.map((type) => type && printType(type)));
   });
 
   it('resolves a job only for a key that may read jobs', async () => {

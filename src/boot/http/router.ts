@@ -38,6 +38,8 @@ export interface ApiFaces {
   graphqlSse: Handler;
   /** The SDL, at /graphql/schema.graphql. */
   sdl: Handler;
+  /** The SDL for clients, at /graphql/client.graphql. */
+  clientSdl: Handler;
   /** The description of webhooks and Kafka messages, at /asyncapi.json. */
   asyncApi: Handler;
   signIn: Handler;
@@ -125,6 +127,7 @@ function isKeyless({ url, method }: IncomingMessage): boolean {
   return (
     path === '/graphql' ||
     path === SDL_PATH ||
+    path === CLIENT_SDL_PATH ||
     path === ASYNC_API_PATH ||
     (method === 'OPTIONS' && isRest(url ?? ''))
   );
@@ -134,10 +137,13 @@ function isKeyless({ url, method }: IncomingMessage): boolean {
 const GRAPHQL = /^\/graphql\/?$/i;
 
 const SDL_PATH = '/graphql/schema.graphql';
+const CLIENT_SDL_PATH = '/graphql/client.graphql';
 const ASYNC_API_PATH = '/asyncapi.json';
 
-function mountGraphql(app: Express, { graphql, graphqlSse, sdl }: ApiFaces, { graphiql }: Pages): void {
+function mountGraphql(app: Express, api: ApiFaces, { graphiql }: Pages): void {
+  const { graphql, graphqlSse, sdl, clientSdl } = api;
   app.route(SDL_PATH).get((request, response) => sdl(request, response));
+  app.route(CLIENT_SDL_PATH).get((request, response) => clientSdl(request, response));
   app
     .route(GRAPHQL)
     .get(graphiql)

@@ -19,7 +19,7 @@ export const DOCS_HTML = `<!doctype html>
       <a class="brand" href="docs">Penstock</a>
       <nav><a href="dashboard">Dashboard</a><a href="graphql">GraphQL</a><a aria-current="page" href="docs">REST API</a></nav>
       <button id="session" type="button">Use my session</button>
-      <a href="api/v1/openapi.json">openapi.json</a><a href="v1/openapi.json">/v1</a><a href="graphql/schema.graphql">schema.graphql</a><a href="asyncapi.json">asyncapi.json</a>
+      <a href="api/v1/openapi.json">openapi.json</a><a href="v1/openapi.json">/v1</a><a href="graphql/schema.graphql">schema.graphql</a><a href="graphql/client.graphql">client.graphql</a><a href="asyncapi.json">asyncapi.json</a>
     </header>
     <main id="docs"></main>
     <script src="assets/swagger-ui.js"></script>

@@ -8,6 +8,7 @@ const EXACT = new Set([
   '/',
   '/graphql',
   '/graphql/schema.graphql',
+  '/graphql/client.graphql',
   '/asyncapi.json',
   '/docs',
   '/healthz',
