@@ -9,6 +9,7 @@ export { AgentRunSubscriptionResolver } from './run.resolver.js';
 export type { OperationEngine, OperationRequest } from './server/operation.types.js';
 export { SharedResults } from './server/shared-results.js';
 export { createGraphqlSseHandler, createOperationStream, type GraphqlSseHandler } from './server/sse.js';
+export { isOfSingleConnection } from './server/sse-single.js';
 export type { OperationTracer } from './server/connection.js';
 export { createGraphqlWsServer, type GraphqlWsServer } from './server/ws-server.js';
 export { UsageExportSubscriptionResolver } from './usage-export.resolver.js';

@@ -1,13 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { getOperationAST, type GraphQLFormattedError } from 'graphql';
-import { errorExtensions, graphqlParamOf, parseGraphqlRequest } from '../../schema/index.js';
-import { ApiError, invalid } from '../../src/contract/errors.js';
+import type { GraphQLFormattedError } from 'graphql';
+import { errorExtensions } from '../../schema/index.js';
 import type { ByteReservation, HttpEdge, RequestBody } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
   rateFor,
-  untilDrained,
   sendAnswer,
   setRate,
   visibleError,
@@ -15,12 +13,14 @@ import {
 import type { CallContext } from '../../src/metering/call-context.js';
 import type { StreamLimits } from '../../src/metering/index.js';
 import { runOperation } from './operation.js';
-import type { OperationEngine, OperationRequest, OperationSink } from './operation.types.js';
+import type { OperationEngine, OperationSink } from './operation.types.js';
 import type { SharedResults } from './shared-results.js';
+import { eventOf, room, SSE_HEADERS } from './sse-events.js';
+import { readOperation, refuseWhole } from './sse-request.js';
+import type { ReadRequest } from './sse-request.js';
+import { createSingleConnections } from './sse-single.js';
 
-const BODY_LIMIT_BYTES = 60 * 1024 * 1024;
 const PING_INTERVAL_MS = 15_000;
-const STALL_TIMEOUT_MS = 60_000;
 
 export interface GraphqlSseDependencies {
   edge: HttpEdge;
@@ -31,12 +31,13 @@ export interface GraphqlSseDependencies {
   draining: AbortSignal;
 }
 
-/** GraphQL over Server-Sent Events: the distinct connections of the graphql-sse protocol, for any operation. */
+/** GraphQL over Server-Sent Events, for any operation: both modes of the graphql-sse protocol. */
 export type GraphqlSseHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): GraphqlSseHandler {
   const { edge } = dependencies;
   const stream = createOperationStream(dependencies);
+  const single = createSingleConnections(dependencies);
   return async (request, response) => {
     let call: CallContext | null = null;
     let body: RequestBody | null = null;
@@ -47,8 +48,9 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
       });
       const { 'last-event-id': lastEventId } = request.headers;
       if (typeof lastEventId === 'string' && lastEventId !== '') call.lastEventId = lastEventId;
+      if (await single.serve(request, response, call)) return;
       body = edge.body(request, call);
-      const operation = await readOperation(dependencies, request, { body, call });
+      const { operation } = await readOperation(dependencies, request, { body, call });
       await stream({ request: operation, response, call, byteReservation: body.byteReservation });
     } catch (fault) {
       const error = visibleError(edge, fault, call?.requestId ?? '');
@@ -63,63 +65,8 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
   };
 }
 
-/** The parts of its request that an operation keeps, because the stream may stay open for days. */
-async function readOperation(
-  { engine }: GraphqlSseDependencies,
-  request: IncomingMessage,
-  { body, call }: { body: RequestBody; call: CallContext },
-): Promise<OperationRequest> {
-  const operation = parseGraphqlRequest(await readSource(request, body));
-  const { query, operationName, variables } = await engine.resolve(operation, call.principal);
-  return { query, operationName, variables };
-}
-
-async function readSource(
-  request: IncomingMessage,
-  body: RequestBody,
-): Promise<{ query: string } | { json: unknown }> {
-  const { method = 'GET', url = '/' } = request;
-  if (method === 'GET') return { query: url.includes('?') ? url.slice(url.indexOf('?') + 1) : '' };
-  if (method !== 'POST') throw methodNotAllowed('GET, POST');
-  return { json: await body.parseJson(BODY_LIMIT_BYTES, graphqlParamOf) };
-}
-
-/**
- * A document over a limit, a mutation by GET and one with an Idempotency-Key are refused with their status. Errors of parsing and validation go
- * into the stream, as the protocol says.
- */
-function refuseWhole(
-  { engine }: GraphqlSseDependencies,
-  { request: operation, call, response }: OperationStreaming,
-): void {
-  const { method, headers } = response.req;
-  const prepared = engine.prepare(operation);
-  if ('errors' in prepared) {
-    const refused = prepared.errors.find((error) => error.extensions['refused'] === true);
-    if (refused) throw new ApiError('invalid_request', refused.message);
-    return;
-  }
-  const kind = getOperationAST(prepared.document, operation.operationName ?? null)?.operation;
-  if (method === 'GET' && kind === 'mutation') throw methodNotAllowed('POST');
-  // The key is for mutations, and this answer is not kept.
-  if (kind === 'mutation' && headers['idempotency-key'] !== undefined)
-    throw invalid('An event stream of GraphQL takes no Idempotency-Key', 'Idempotency-Key');
-  // Over plain http browsers do not say which page sends a GET. So with a cookie it may only read, and is never charged.
-  const isTold = call.principal.person === undefined || headers['sec-fetch-site'] !== undefined;
-  if (method === 'GET' && kind === 'subscription' && !isTold && !engine.watches(operation))
-    throw new ApiError('forbidden', 'Origin not allowed');
-}
-
-/** A GET may be repeated, and any program may follow a link, so it must change nothing. */
-function methodNotAllowed(allow: string): ApiError {
-  return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
-}
-
-/** An operation whose request was read, with the sink for its events. */
-export interface OperationStreaming {
-  request: OperationRequest;
-  response: ServerResponse;
-  call: CallContext;
+/** An operation whose request was read. */
+export interface OperationStreaming extends ReadRequest {
   /** The request's share of the byte budget. */
   byteReservation: ByteReservation;
 }
@@ -175,14 +122,6 @@ async function stream(dependencies: GraphqlSseDependencies, streaming: Operation
   }
 }
 
-const SSE_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache',
-  'x-accel-buffering': 'no',
-};
-const NEXT = Buffer.from('event: next\ndata: ');
-const EVENT_END = Buffer.from('\n\n');
-
 function createSink(response: ServerResponse, open: () => void): OperationSink {
   const write = (event: Buffer) => {
     open();
@@ -194,15 +133,7 @@ function createSink(response: ServerResponse, open: () => void): OperationSink {
     response.end('event: complete\ndata: \n\n');
   };
   return {
-    next: (result, place) =>
-      write(
-        Buffer.concat([
-          ...(place === undefined ? [] : [Buffer.from(`id: ${place}\n`)]),
-          NEXT,
-          result,
-          EVENT_END,
-        ]),
-      ),
+    next: (result, place) => write(eventOf('next', result, place)),
     error(errors: readonly GraphQLFormattedError[]) {
       open();
       response.write(`event: next\ndata: ${JSON.stringify({ errors })}\n\n`);
@@ -211,11 +142,4 @@ function createSink(response: ServerResponse, open: () => void): OperationSink {
     complete,
     stalled: () => void response.destroy(),
   };
-}
-
-/** A reader that accepts nothing for a minute counts as gone (decisions 6). */
-async function room(response: ServerResponse): Promise<void> {
-  const timer = setTimeout(() => response.destroy(), STALL_TIMEOUT_MS);
-  await untilDrained(response);
-  clearTimeout(timer);
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import type { RestTable } from '../../../rest-compat/index.js';
+import { isOfSingleConnection } from '../../../subscriptions/index.js';
 import type { FileHandler } from '../../files/index.js';
 import { eventStreamPreference, sendAnswer, setRate } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
@@ -148,7 +149,8 @@ function mountGraphql(app: Express, api: ApiFaces, { graphiql }: Pages): void {
     .route(GRAPHQL)
     .get(graphiql)
     .all((request, response) => {
-      const isStream = eventStreamPreference(request.headers.accept) === 'preferred';
+      const isStream =
+        eventStreamPreference(request.headers.accept) === 'preferred' || isOfSingleConnection(request);
       return isStream ? graphqlSse(request, response) : graphql(request, response);
     });
 }
