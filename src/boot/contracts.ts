@@ -4,12 +4,7 @@ import { KINDS, MODEL_TYPES, SCOPES, TIERS, TOOLS } from '../contract/words.js';
 import { WEBHOOK_EVENT_TYPES } from '../webhooks/index.js';
 import { stringify } from 'yaml';
 import { contractFace, conventionsFace, printApi } from '../../rest-compat/index.js';
-import {
-  buildPenstockSchema,
-  SCOPE_MEANINGS,
-  textsOf,
-  webhookExamples,
-} from '../../schema/index.js';
+import { buildPenstockSchema, SCOPE_MEANINGS, textsOf, webhookExamples } from '../../schema/index.js';
 import { asyncApiOf } from './async-api.js';
 import { subscriptionResolvers } from './subscription-resolvers.js';
 

@@ -88,10 +88,12 @@ describe('calls', () => {
       keys.push(new Headers(init?.headers).get('idempotency-key'));
       return send(url, init);
     });
-    const mutation = 'mutation { generateImage(input: { prompt: "A weir" }, async: true) { ...Made } }';
-    const fragment = 'fragment Made on ImageGeneration { job { id } }';
-    for (const document of [`# Draws a weir.\n${mutation} ${fragment}`, `${fragment} ${mutation}`])
-      await penstock.request(document);
+    const documents = [
+      '# Draws a weir.\nmutation { generateImage(input: { prompt: "A weir" }, async: true) { job { id } } }',
+      `fragment Made on ImageGeneration { job { id } }
+       mutation { generateImage(input: { prompt: "A weir" }, async: true) { ...Made } }`,
+    ];
+    for (const document of documents) await penstock.request(document);
     vi.restoreAllMocks();
     expect(keys).toEqual([expect.any(String), expect.any(String)]);
     expect(new Set(keys).size).toBe(2);
