@@ -1,6 +1,7 @@
 import { useEffect, useState, type ReactNode } from 'react';
 import { readSession, type Session } from './data/auth.js';
 import { toFault, type Fault } from './data/fault.js';
+import { onOtherTab, tellOtherTabs } from './data/tabs.js';
 import { useLinkToken } from './route.js';
 import { Shell } from './shell.js';
 import { FaultNotice, Loading } from './ui/basics.js';
@@ -30,15 +31,25 @@ export function App({ session }: { session: Promise<Session> }): ReactNode {
     );
   };
   useEffect(() => read(false, session), [session]);
-  const enter = (entered: Session): void => setState({ at: 'in', session: entered });
+  const isIn = state.at === 'in';
+  useEffect(() => onOtherTab(() => read(isIn)), [isIn]);
+  const enter = (entered: Session): void => {
+    setState({ at: 'in', session: entered });
+    tellOtherTabs();
+  };
+  const leave = (): void => {
+    setState({ at: 'out', hasEnded: false });
+    tellOtherTabs();
+  };
   // A one-time link is shown whether or not somebody is signed in.
   if (token !== null) return <LinkView token={token} onEnter={enter} />;
   if (state.at === 'in')
     return (
       <Shell
+        key={state.session.user.id}
         session={state.session}
         onDoubt={() => read(true)}
-        onSignedOut={() => setState({ at: 'out', hasEnded: false })}
+        onSignedOut={leave}
       />
     );
   if (state.at === 'out') return <SignInView hasEnded={state.hasEnded} onEnter={enter} />;

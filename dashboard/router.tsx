@@ -8,89 +8,93 @@ import {
 import { readAgentSearch } from './data/agents.js';
 import { readJobFilter } from './data/job-filter.js';
 import { readModelFilter } from './data/model-filter.js';
+import { part } from './data/part.js';
 import { readPlaygroundSearch } from './data/playground-search.js';
 import { readUsageFilter } from './data/usage-filter.js';
 import { readRequestFilter } from './data/request-filter.js';
 import { readSearch, writeSearch } from './data/search.js';
 import { Frame } from './frame.js';
-import { Loading } from './ui/basics.js';
+import { Pending } from './ui/pending.js';
 import { BrokenAddress, NoSuchView } from './views/not-found.js';
 
 const root = createRootRoute({ component: Frame, notFoundComponent: NoSuchView });
 
-/** The parent and the path of a route. A view is loaded when it is first shown, or when a link to it is about to be followed. */
+/** A view is loaded when it is first shown, or when a link to it is about to be followed. */
+const view: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(part(load), name);
+
+/** The parent and the path of a route. */
 const at = <const Path extends string>(path: Path) => ({ getParentRoute: () => root, path });
 
 const tree = root.addChildren([
   createRoute({
     ...at('/'),
-    component: lazyRouteComponent(() => import('./views/overview.js'), 'OverviewView'),
+    component: view(() => import('./views/overview.js'), 'OverviewView'),
   }),
   createRoute({
     ...at('/playground/{-$tab}'),
     validateSearch: readPlaygroundSearch,
-    component: lazyRouteComponent(() => import('./views/playground.js'), 'PlaygroundView'),
+    component: view(() => import('./views/playground.js'), 'PlaygroundView'),
   }),
   createRoute({
     ...at('/jobs'),
     validateSearch: readJobFilter,
-    component: lazyRouteComponent(() => import('./views/jobs.js'), 'JobsView'),
+    component: view(() => import('./views/jobs.js'), 'JobsView'),
   }),
   createRoute({
     ...at('/jobs/$id'),
-    component: lazyRouteComponent(() => import('./views/job-detail.js'), 'JobView'),
+    component: view(() => import('./views/job-detail.js'), 'JobView'),
   }),
   createRoute({
     ...at('/agents'),
-    component: lazyRouteComponent(() => import('./views/agents.js'), 'AgentsView'),
+    component: view(() => import('./views/agents.js'), 'AgentsView'),
   }),
   createRoute({
     ...at('/agents/$id'),
     validateSearch: readAgentSearch,
-    component: lazyRouteComponent(() => import('./views/agent-detail.js'), 'AgentView'),
+    component: view(() => import('./views/agent-detail.js'), 'AgentView'),
   }),
   createRoute({
     ...at('/agents/$id/$runId'),
-    component: lazyRouteComponent(() => import('./views/agent-run.js'), 'RunView'),
+    component: view(() => import('./views/agent-run.js'), 'RunView'),
   }),
   createRoute({
     ...at('/models'),
     validateSearch: readModelFilter,
-    component: lazyRouteComponent(() => import('./views/models.js'), 'ModelsView'),
+    component: view(() => import('./views/models.js'), 'ModelsView'),
   }),
   createRoute({
     ...at('/usage'),
     validateSearch: readUsageFilter,
-    component: lazyRouteComponent(() => import('./views/usage.js'), 'UsageView'),
+    component: view(() => import('./views/usage.js'), 'UsageView'),
   }),
   createRoute({
     ...at('/requests'),
     validateSearch: readRequestFilter,
-    component: lazyRouteComponent(() => import('./views/requests.js'), 'RequestsView'),
+    component: view(() => import('./views/requests.js'), 'RequestsView'),
   }),
   createRoute({
     ...at('/responses/$id'),
-    component: lazyRouteComponent(() => import('./views/response.js'), 'ResponseView'),
+    component: view(() => import('./views/response.js'), 'ResponseView'),
   }),
   createRoute({
     ...at('/webhooks'),
-    component: lazyRouteComponent(() => import('./views/webhooks.js'), 'WebhooksView'),
+    component: view(() => import('./views/webhooks.js'), 'WebhooksView'),
   }),
   createRoute({
     ...at('/webhooks/$id'),
-    component: lazyRouteComponent(() => import('./views/webhook-detail.js'), 'WebhookView'),
+    component: view(() => import('./views/webhook-detail.js'), 'WebhookView'),
   }),
   createRoute({
     ...at('/operator/{-$tab}'),
-    component: lazyRouteComponent(() => import('./views/operator.js'), 'OperatorView'),
+    component: view(() => import('./views/operator.js'), 'OperatorView'),
   }),
   createRoute({
     ...at('/operator/organizations/$id'),
-    component: lazyRouteComponent(() => import('./views/operator-organization.js'), 'OrganizationView'),
+    component: view(() => import('./views/operator-organization.js'), 'OrganizationView'),
   }),
   createRoute({
     ...at('/settings/{-$tab}'),
-    component: lazyRouteComponent(() => import('./views/settings.js'), 'SettingsView'),
+    component: view(() => import('./views/settings.js'), 'SettingsView'),
   }),
 ]);
 
@@ -101,7 +105,9 @@ export const router = createRouter({
   parseSearch: readSearch,
   stringifySearch: writeSearch,
   defaultPreload: 'intent',
-  defaultPendingComponent: () => <Loading rows={5} />,
+  defaultPendingComponent: Pending,
+  // On a slow connection a click must be seen to work.
+  defaultPendingMs: 300,
   defaultErrorComponent: BrokenAddress,
   defaultRemountDeps: ({ params }) => params,
   scrollRestoration: true,

@@ -3,8 +3,6 @@ import type { PenstockError } from './fault.js';
 const FIRST_WAIT_MS = 300;
 const LONGEST_WAIT_MS = 15_000;
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 /**
  * Milliseconds to wait before the next try. They grow up to a limit and have a random part, so that a restarted server does not get the requests of
  * all clients at once.
@@ -14,5 +12,20 @@ export function waitMs(tries: number, { retryAfter }: PenstockError): number {
   return Math.max((retryAfter ?? 0) * 1000, most * (0.5 + Math.random() / 2));
 }
 
-/** Waits before the next try. */
-export const pause = (tries: number, fault: PenstockError): Promise<void> => sleep(waitMs(tries, fault));
+/** Browsers tell when they have a network again. Node.js does not. */
+const network = globalThis as {
+  addEventListener?(name: 'online', listener: () => void): void;
+  removeEventListener?(name: 'online', listener: () => void): void;
+};
+
+/** Waits before the next try. After a lost connection the wait ends as soon as the browser has a network again. */
+export const pause = (tries: number, fault: PenstockError): Promise<void> =>
+  new Promise((resolve) => {
+    const go = (): void => {
+      clearTimeout(timer);
+      network.removeEventListener?.('online', go);
+      resolve();
+    };
+    const timer = setTimeout(go, waitMs(tries, fault));
+    if (fault.status === 0) network.addEventListener?.('online', go);
+  });

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { useEffect, useState, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { graphql } from '../data/graphql.js';
 import { useQuery, useRights } from '../data/hooks.js';
 import { useKeyNames } from '../data/key-names.js';
@@ -69,10 +69,13 @@ const TYPED_MS = 400;
 /** A filter by text. It applies when the person stops typing, so that not every letter causes a request. */
 export function TextFilter({ label, name, value = '', type = 'text', onChoose }: TextProps): ReactNode {
   const [typed, setTyped] = useState(value);
+  // Another filter may change while the timer runs. The text must be added to that state of the address.
+  const latest = useRef(onChoose);
+  latest.current = onChoose;
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
     if (typed === value) return undefined;
-    const timer = setTimeout(() => onChoose({ [name]: typed }), TYPED_MS);
+    const timer = setTimeout(() => latest.current({ [name]: typed }), TYPED_MS);
     return () => clearTimeout(timer);
     // `onChoose` does the same at each rendering, so it is not a dependency. Only a change of the text restarts the timer.
   }, [typed, value, name]);

@@ -27,7 +27,8 @@ export function MenuButton({ label, name, kind = 'quiet', heading, entries }: Me
           {label}
         </Button>
       </Menu.Trigger>
-      <Menu.Portal>
+      {/* Inside a landmark, as all content of the page. */}
+      <Menu.Portal container={document.getElementById('main')}>
         <Menu.Content className="menu" align="end" sideOffset={6} collisionPadding={8}>
           {heading !== undefined && <Menu.Label className="menu-label">{heading}</Menu.Label>}
           {entries.map(({ label: text, href, onSelect }) =>

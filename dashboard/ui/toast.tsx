@@ -1,10 +1,17 @@
 import { createContext, lazy, Suspense, useCallback, useContext, useState, type ReactNode } from 'react';
+import { part } from '../data/part.js';
 import type { Shown } from './toast-stack.js';
 
 type Tell = (text: string, kind?: Shown['kind']) => void;
 
 const Context = createContext<Tell>(() => undefined);
-const Stack = lazy(() => import('./toast-stack.js').then(({ ToastStack }) => ({ default: ToastStack })));
+/** A message is not worth the page: if a newer version of the server has replaced the file, no message is shown. */
+const Stack = lazy(() =>
+  part(() => import('./toast-stack.js'))().then(
+    ({ ToastStack }) => ({ default: ToastStack }),
+    () => ({ default: () => null }),
+  ),
+);
 
 /** Returns a function that shows a short confirmation: `tell('Key revoked')`. Faults are shown next to the control that caused them instead. */
 export const useToast = (): Tell => useContext(Context);

@@ -14,6 +14,7 @@ import { toFault } from '../data/fault.js';
 import { usePlace, useQuery, useRights } from '../data/hooks.js';
 import { useJobs, type JobRow } from '../data/jobs.js';
 import type { Pages } from '../data/pages.js';
+import { part } from '../data/part.js';
 import type { Bucket, Plan } from '../data/quota.js';
 import { SUMMARY, sumsOf, timeZone, totalsOf } from '../data/usage.js';
 import { rangeOf, startsIn } from '../data/usage-filter.js';
@@ -29,7 +30,12 @@ const RECENT = 6;
 const DAY_MS = 86_400_000;
 
 /** Loaded only for organisations that have not made a call yet. */
-const FirstCall = lazy(() => import('./first-call.js').then(({ FirstCall: view }) => ({ default: view })));
+const FirstCall = lazy(() =>
+  part(() => import('./first-call.js'))().then(
+    ({ FirstCall: view }) => ({ default: view }),
+    () => ({ default: () => null }),
+  ),
+);
 
 /** The overview: first what needs attention, then the quota, the usage, and the current work. */
 export function OverviewView(): ReactNode {

@@ -152,7 +152,7 @@ function Retry({
       <Button
         kind="quiet"
         isBusy={retry.isBusy}
-        aria-label={`Send ${eventType} again`}
+        aria-label={`Retry ${eventType}`}
         onClick={() => void retry.run()}
       >
         Retry
