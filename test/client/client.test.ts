@@ -91,7 +91,7 @@ describe('calls', () => {
     const documents = [
       '# Draws a weir.\nmutation { generateImage(input: { prompt: "A weir" }, async: true) { job { id } } }',
       `fragment Made on ImageGeneration { job { id } }
-      mutation { generateImage(input: { prompt: "A weir" }, async: true) { ...Made } }`,
+       mutation { generateImage(input: { prompt: "A weir" }, async: true) { ...Made } }`,
     ];
     for (const document of documents) await penstock.request(document);
     vi.restoreAllMocks();
