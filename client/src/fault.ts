@@ -39,7 +39,12 @@ export class PenstockError extends Error {
 
   /** Whether the same call may succeed later: the server is away, is starting or stopping, or asks the client to wait. */
   get isTemporary(): boolean {
-    return this.status === 429 || this.isAway;
+    return this.status === 429 || this.isAway || this.isInFlight;
+  }
+
+  /** Whether an earlier attempt of the same call, with the same idempotency key, is still running. */
+  get isInFlight(): boolean {
+    return this.status === 409 && this.retryAfter !== undefined;
   }
 
   /** Whether the server, or a proxy in front of it, is away, starting or stopping. */

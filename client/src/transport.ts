@@ -123,17 +123,20 @@ export function createTransport({ url, webSocketImpl, onError, ...given }: Trans
       const idempotencyKey = options.idempotencyKey ?? (isMutation ? randomKey() : undefined);
       const keyed = idempotencyKey === undefined ? options : { ...options, idempotencyKey };
       const body = JSON.stringify({ query, variables });
-      for (let tries = 0; ; tries++) {
+      for (let tries = 0; ;) {
         try {
           return await once<Result>(body, keyed);
         } catch (error) {
+          const fault = error instanceof PenstockError ? error : null;
+          // The attempt whose connection was lost may still be running. Its answer can be had when it has ended.
+          const isOwn = tries > 0 && fault?.isInFlight === true;
           // A refusal because of too many calls is passed on to the caller.
-          const isWorthIt = error instanceof PenstockError && error.isAway && tries < MOST_RETRIES;
-          if (!isWorthIt || options.signal?.aborted === true) {
-            if (error instanceof PenstockError) onError?.(error);
+          const isWorthIt = isOwn || (fault?.isAway === true && tries < MOST_RETRIES);
+          if (fault === null || !isWorthIt || options.signal?.aborted === true) {
+            if (fault !== null) onError?.(fault);
             throw error;
           }
-          await pause(tries, error);
+          await pause(isOwn ? 0 : tries++, fault);
         }
       }
     },

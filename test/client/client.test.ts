@@ -81,6 +81,16 @@ describe('calls', () => {
     expect(nodes.map(({ id }) => id)).toEqual([job.id]);
   });
 
+  it('wait for the answer of work that goes on after their connection was lost, and work once', async () => {
+    const input = { prompt: 'A weir @sandbox{"delay_ms":4000}' };
+    const answered = penstock.mutate.generateImage({ input });
+    setTimeout(cut, 500);
+    const { data, job } = await answered;
+    expect(data).toHaveLength(1);
+    const { nodes } = await penstock.query.jobs();
+    expect(nodes.map(({ id }) => id)).toEqual([job.id]);
+  });
+
   it('of your own documents work once too, whatever stands before the mutation', async () => {
     const keys: (string | null)[] = [];
     const send = globalThis.fetch;
